@@ -1,0 +1,222 @@
+/*
+ * libdarter: look into running Python programs from outside.
+ *
+ * Attach to a process, take its stacks as often as you like, release it:
+ *
+ *     struct dt_error err;
+ *     struct dt_target *target;
+ *     const struct dt_snapshot *snap;
+ *
+ *     if (dt_attach(pid, NULL, &target, &err) == 0) {
+ *             if (dt_take(target, &snap, &err) == 0)
+ *                     dt_render_text(snap, NULL, stdout);
+ *             dt_release(target);
+ *     }
+ *
+ * The target is neither signalled nor written to. Functions return 0 or a negative DT_E* code; on failure *err (which
+ * may be NULL) says what happened and what can be done about it on this host, on success it is left untouched. The
+ * library never prints, except for the dt_render_*() functions, which write where they are told to. A target belongs to
+ * the thread that attached it; several threads may each have targets of their own.
+ */
+#ifndef DARTER_DARTER_H
+#define DARTER_DARTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DT_API __attribute__((visibility("default")))
+
+/* ---- errors ---- */
+
+enum {
+	DT_ERUNTIME = -1,     /* something else failed */
+	DT_EUSAGE = -2,       /* a parameter makes no sense */
+	DT_EPERMISSION = -3,  /* the kernel does not let us look */
+	DT_ENOTFOUND = -4,    /* no such process */
+	DT_ENOTPYTHON = -5,   /* a process, but no Python interpreter was found in it */
+	DT_EENDED = -6,       /* the process ended while we looked */
+	DT_EAGAIN = -7,       /* Python is starting or ending there: nothing to see at this moment */
+	DT_EUNSUPPORTED = -8, /* a Python that this version cannot read */
+	DT_EMEMORY = -9,      /* out of memory here, or the target asks for more than the limits allow */
+};
+
+struct dt_error {
+	int code;          /* one of DT_E* */
+	char message[768]; /* what happened: one sentence, no newline at the end */
+	char hint[3072];   /* what can be done about it here; may have several lines, may be empty */
+};
+
+/* ---- one process ---- */
+
+struct dt_target;
+
+enum dt_pause {
+	DT_PAUSE_AUTO,  /* stop the one running thread for one read where nothing gentler is proof enough */
+	DT_PAUSE_NEVER, /* never stop anything; what cannot be proven is left out and counted */
+};
+
+struct dt_options {
+	enum dt_pause pause;
+	bool no_perch; /* do not borrow the CPU of the running thread (rungs 1 and 2) */
+	bool no_names; /* leave thread names out */
+	bool source;   /* add the source line of the innermost frame of each thread */
+};
+
+enum dt_state {
+	DT_STATE_UNKNOWN,
+	DT_STATE_RUNNING,  /* on a CPU, or ready to be */
+	DT_STATE_GIL_WAIT, /* waiting for the GIL */
+	DT_STATE_SYSCALL,  /* inside a system call (dt_thread.syscall) that does work: read, write, connect, ... */
+	DT_STATE_SLEEPING, /* blocked in a call that only waits: for time, a lock, an event, a child */
+};
+
+/* How it is known that a stack is one that the program really had. */
+enum dt_proof {
+	DT_PROOF_NONE,  /* it is not: frames are missing and dt_thread.torn is set */
+	DT_PROOF_STILL, /* the thread did not run while it was read */
+	DT_PROOF_PERCH, /* its CPU was ours while it was read */
+	DT_PROOF_PAUSE, /* it was stopped while it was read */
+	DT_PROOF_AGREE, /* several looks in a row saw the same, instruction by instruction */
+};
+
+struct dt_frame {
+	const char *name;    /* qualified where Python keeps that (3.11+) */
+	const char *file;    /* as the code object has it, unshortened */
+	const char *source;  /* the line's text without indentation, or NULL */
+	uint32_t line;       /* 0: the code has no line there */
+	uint32_t first_line; /* of the function */
+	bool entry;          /* C called into Python here */
+};
+
+struct dt_thread {
+	uint64_t tid;        /* kernel's id as seen by us, 0 if unknown */
+	uint64_t ns_tid;     /* the same in the target's PID namespace, 0 if unknown */
+	uint64_t ident;      /* threading.get_ident() */
+	const char *name;    /* threading's name, else the kernel's, else NULL */
+	int64_t interpreter; /* id of its interpreter, 0 for the main one */
+	enum dt_state state;
+	const char *syscall; /* name of the system call it is in, or NULL */
+	bool gil;            /* holds the GIL of its interpreter */
+	bool main;           /* the interpreter's main thread */
+	bool gc;             /* its interpreter is collecting garbage, and it is the one that does it */
+	bool torn;           /* its stack could not be proven: frames were left out */
+	enum dt_proof proof;
+	const struct dt_frame *frames; /* innermost first */
+	size_t frame_count;
+};
+
+struct dt_version {
+	uint8_t major, minor, micro;
+	uint8_t level; /* 0xa alpha, 0xb beta, 0xc candidate, 0xf final */
+	uint8_t serial;
+};
+
+struct dt_snapshot {
+	int pid;
+	int ppid;
+	struct dt_version version;
+	char version_text[24];  /* "3.15.0rc1" */
+	const char *executable; /* path of the program file as the target's root has it */
+	const char *library;    /* file that holds the interpreter; equal to executable if linked in */
+	const char *command;    /* its arguments, joined by spaces; control characters stay as they are */
+	const char *container;  /* container id or pod, or NULL */
+	uint64_t taken_ns;      /* CLOCK_REALTIME */
+	uint64_t window_ns;     /* time from first to last byte read of the look that is shown */
+	unsigned interpreters;
+	unsigned looks;                  /* looks that were needed */
+	unsigned torn;                   /* threads whose stack could not be proven */
+	const struct dt_thread *threads; /* main thread first, then in order of creation */
+	size_t thread_count;
+	const char *const *warnings; /* what a reader of this snapshot should know */
+	size_t warning_count;
+};
+
+/* Finds Python in process pid. options may be NULL. *target is set on success only. */
+DT_API int dt_attach(int pid, const struct dt_options *options, struct dt_target **target, struct dt_error *err);
+
+/* Takes the stacks of all threads. The snapshot belongs to the target and lives until the next dt_take or dt_release.
+ */
+DT_API int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot, struct dt_error *err);
+
+/* Lets go of the target. NULL is fine. */
+DT_API void dt_release(struct dt_target *target);
+
+/* ---- a host ---- */
+
+struct dt_process {
+	int pid;
+	int ppid;
+	int code;           /* 0 or why it could not be read: DT_E* */
+	const char *reason; /* the same in words; NULL if it could be read */
+	struct dt_version version;
+	char version_text[24];
+	unsigned threads; /* of the process, as the kernel counts them */
+	double cpu;       /* percent of one CPU over the survey's interval, < 0 if unknown */
+	uint64_t rss;     /* bytes */
+	const char *user; /* name or number of its owner */
+	const char *container;
+	const char *command;
+	const char *function; /* what it is doing now: innermost frame of the busiest thread, NULL if unknown */
+	const char *file;
+	uint32_t line;
+	enum dt_state state;
+};
+
+struct dt_process_list;
+
+/* Every Python process of the host, by pid; those that look like Python and may not be read are listed with the reason.
+ * cpu_seconds is how long to measure CPU use (0: since each process began). */
+DT_API int dt_survey(double cpu_seconds, struct dt_process_list **list, struct dt_error *err);
+DT_API size_t dt_process_list_count(const struct dt_process_list *list);
+DT_API const struct dt_process *dt_process_list_at(const struct dt_process_list *list, size_t index);
+DT_API void dt_process_list_free(struct dt_process_list *list);
+
+/* Pids of all processes whose command line matches the POSIX extended regular expression, or all if it is NULL, that
+ * have a Python interpreter; and of all descendants of a process (Python or not: dt_attach tells). The caller frees
+ * *pids. */
+DT_API int dt_find(const char *regex, int **pids, size_t *count, struct dt_error *err);
+DT_API int dt_children(int pid, int **pids, size_t *count, struct dt_error *err);
+
+/* ---- showing ---- */
+
+struct dt_render {
+	bool color;
+	bool full_names;   /* do not shorten file names */
+	size_t max_frames; /* 0: all */
+};
+
+struct dt_format {
+	const char *name;
+	const char *extension;
+	const char *description;
+	/* Writes one snapshot. Several in a row make up one document between begin and end (which may be NULL). */
+	int (*begin)(FILE *out);
+	int (*snapshot)(const struct dt_snapshot *snapshot, const struct dt_render *render, bool first, FILE *out);
+	int (*end)(FILE *out);
+};
+
+/* All output formats, ended by one with a NULL name. */
+DT_API const struct dt_format *dt_formats(void);
+DT_API const struct dt_format *dt_format_by_name(const char *name);
+DT_API int dt_render_text(const struct dt_snapshot *snapshot, const struct dt_render *render, FILE *out);
+DT_API int dt_render_json(const struct dt_snapshot *snapshot, FILE *out);
+DT_API int dt_render_processes_text(const struct dt_process_list *list, const struct dt_render *render, FILE *out);
+DT_API int dt_render_processes_json(const struct dt_process_list *list, FILE *out);
+
+/* Words for people and for JSON: "running", "waiting for the GIL"; "still", "perch", ... Never NULL. */
+DT_API const char *dt_state_name(enum dt_state state);
+DT_API const char *dt_proof_name(enum dt_proof proof);
+
+DT_API const char *dt_library_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * A command is one file with one struct dt_command, and one line in commands.c. Its option table feeds the parser,
+ * --help, the man page and the shell completions.
+ */
+#ifndef DT_CLI_COMMAND_H
+#define DT_CLI_COMMAND_H
+
+#include <darter/darter.h>
+
+enum dt_value_kind {
+	DT_VALUE_NONE, /* a switch */
+	DT_VALUE_TEXT,
+	DT_VALUE_PID,
+	DT_VALUE_SECONDS,
+	DT_VALUE_CHOICE, /* one of choices, a space-separated list */
+	DT_VALUE_FILE,
+};
+
+struct dt_option {
+	char letter;      /* 0: none */
+	const char *name; /* without dashes */
+	enum dt_value_kind kind;
+	const char *value; /* name of the value in help: "SECONDS" */
+	const char *choices;
+	const char *help;                                                   /* one sentence */
+	bool hidden;                                                        /* an alias kept for habit */
+	int (*set)(void *options, const char *value, struct dt_error *err); /* value is NULL for a switch */
+};
+
+struct dt_example {
+	const char *line; /* "darter dump 1234" */
+	const char *what;
+};
+
+struct dt_command {
+	const char *name;
+	const char *arguments;           /* "[PID...]" */
+	const char *summary;             /* a few words */
+	const char *about;               /* paragraphs for help and man page */
+	const struct dt_option *options; /* ended by one without a name */
+	const struct dt_example *examples;
+	size_t options_size; /* bytes of the command's options struct, which begins with struct dt_common */
+	void (*defaults)(void *options);
+	int (*argument)(void *options, const char *text, struct dt_error *err); /* NULL: takes none */
+	int (*run)(void *options);                                              /* returns the exit code */
+};
+
+/* What every command understands. */
+enum dt_color { DT_COLOR_AUTO, DT_COLOR_ALWAYS, DT_COLOR_NEVER };
+struct dt_common {
+	enum dt_color color;
+	bool quiet, verbose, json;
+};
+
+extern const struct dt_command *const dt_commands[]; /* ended by NULL */
+
+/* Exit codes of the whole program. */
+enum { DT_EXIT_OK = 0, DT_EXIT_FAILED = 1, DT_EXIT_USAGE = 2, DT_EXIT_PERMISSION = 3, DT_EXIT_NOT_FOUND = 4 };
+
+/* The exit code for a DT_E* code. */
+int dt_exit_code(int code);
+
+/* "darter: message" and the hint, on stderr, escaped for a terminal. */
+void dt_report(const struct dt_common *common, const struct dt_error *err);
+
+#endif

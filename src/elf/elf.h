@@ -1,0 +1,52 @@
+/*
+ * As much of ELF as is needed to find Python in a file or in memory: sections, symbols, load addresses, build id.
+ * 64-bit little endian only. Files are hostile: every offset and count is checked, every size has a limit, nothing is
+ * mapped (a file that is cut short while it is read must not become a SIGBUS).
+ */
+#ifndef DT_ELF_ELF_H
+#define DT_ELF_ELF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct dt_elf;
+
+/* Where the bytes come from: a file (offset = file offset) or an image in memory (offset = address - load address).
+ * Returns the number of bytes read or a negative errno. */
+typedef ssize_t dt_elf_read_fn(void *context, uint64_t offset, void *buffer, size_t size);
+
+/* Opens a file; fd stays the caller's and must live as long as the elf. 0 or a negative errno (-ENOEXEC: no usable
+ * ELF). */
+int dt_elf_open(int fd, struct dt_elf **elf);
+
+/* Opens an image that lies in memory: no sections there, symbols come from PT_DYNAMIC. */
+int dt_elf_open_image(dt_elf_read_fn *read, void *context, struct dt_elf **elf);
+void dt_elf_free(struct dt_elf *elf);
+
+/* e_machine, and e_type (ET_DYN, ET_EXEC, ET_CORE). */
+uint16_t dt_elf_machine(const struct dt_elf *elf);
+uint16_t dt_elf_type(const struct dt_elf *elf);
+
+struct dt_elf_range {
+	uint64_t address; /* link-time virtual address: add the load bias */
+	uint64_t offset;  /* in the file */
+	uint64_t size;
+};
+/* -ENOENT if there is none. */
+int dt_elf_section(struct dt_elf *elf, const char *name, struct dt_elf_range *range);
+
+/* Looks in .dynsym, then .symtab. For several names at once: found[i].size == 0 && address == 0 where there is none.
+ * Returns the number found or a negative errno. */
+int dt_elf_symbols(struct dt_elf *elf, const char *const *names, size_t count, struct dt_elf_range *found);
+
+/* The load bias, given a mapping of the file: what to add to link-time addresses. -ENOENT if no PT_LOAD fits. */
+int dt_elf_bias(struct dt_elf *elf, uint64_t map_start, uint64_t map_offset, uint64_t *bias);
+
+/* Writable PT_LOAD ranges (data and bss), for scanning; returns the number filled in, at most max. */
+size_t dt_elf_writable(struct dt_elf *elf, struct dt_elf_range *ranges, size_t max);
+
+/* Raw build id; returns its length, 0 if there is none. */
+size_t dt_elf_build_id(struct dt_elf *elf, uint8_t id[64]);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * The one way to read a target's memory. Live processes, core files and recordings all look the same from above, so
+ * that everything that understands Python is written once. Addresses come from the target and are hostile: a read
+ * outside of what is mapped fails with -EFAULT, it never faults here.
+ *
+ * Errors are negative errnos: -EFAULT (not mapped), -ESRCH (the process is gone), -EPERM / -EACCES (not allowed).
+ */
+#ifndef DT_MEM_MEM_H
+#define DT_MEM_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct dt_mem;
+
+struct dt_range {
+	uint64_t address;
+	void *buffer;
+	size_t size;
+};
+
+/* The whole range or an error: 0 or a negative errno. */
+int dt_mem_read(struct dt_mem *mem, uint64_t address, void *buffer, size_t size);
+
+/* Many ranges, in order, in as few system calls as can be. Returns how many ranges from the first on were read whole (a
+ * range that fails ends it), or a negative errno if the first failed. */
+ssize_t dt_mem_gather(struct dt_mem *mem, const struct dt_range *ranges, size_t count);
+
+int dt_mem_read_u32(struct dt_mem *mem, uint64_t address, uint32_t *value);
+int dt_mem_read_u64(struct dt_mem *mem, uint64_t address, uint64_t *value);
+
+void dt_mem_free(struct dt_mem *mem);
+
+struct dt_mem_stats {
+	uint64_t calls; /* system calls */
+	uint64_t bytes;
+	const char *way; /* "process_vm_readv", "/proc/PID/mem", "image", "recorded" */
+};
+struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem);
+
+/* A live process. proc_dir is a descriptor of /proc/PID (borrowed, must outlive the reader). Where process_vm_readv is
+ * refused (EPERM or ENOSYS: a seccomp filter on us, not the target's permissions) /proc/PID/mem is read instead. */
+int dt_mem_open_live(int pid, int proc_dir, struct dt_mem **mem);
+
+/* A recording: a text file of "ADDRESS HEXBYTES" lines, or ranges given in memory (borrowed). For tests and fuzzing. */
+struct dt_recorded_range {
+	uint64_t address;
+	const void *data;
+	size_t size;
+};
+int dt_mem_open_recorded(const struct dt_recorded_range *ranges, size_t count, struct dt_mem **mem);
+
+/*
+ * An image: a page-wise copy of another reader for one look at the target. The first read of a page fetches all of it,
+ * later reads of that page are a memcpy, so code above reads field by field and the kernel is asked page by page. The
+ * copy is only as true as the stillness of the target while it is made: that is proven by the sampler, not here.
+ *
+ * dt_image_begin() forgets everything, except which pages were used; dt_image_prefetch() fetches those again in as few
+ * calls as can be (pages that vanished are left out). `base` is borrowed. Pages are bounded by DT_IMAGE_LIMIT.
+ */
+#define DT_IMAGE_LIMIT ((size_t)256 << 20)
+int dt_mem_open_image(struct dt_mem *base, struct dt_mem **image);
+void dt_image_begin(struct dt_mem *image);
+void dt_image_prefetch(struct dt_mem *image);
+
+#endif

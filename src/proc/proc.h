@@ -1,0 +1,136 @@
+/*
+ * What /proc says of a process. A struct dt_proc holds /proc/PID open as a directory, so that a pid that is used again
+ * by another process is noticed (reads fail with ESRCH) instead of being mistaken for the first one. All text is
+ * hostile: paths may hold newlines and escapes, and every file has a limit.
+ *
+ * Functions that return int give 0 or a negative errno here (not DT_E*): the callers above turn them into words.
+ */
+#ifndef DT_PROC_PROC_H
+#define DT_PROC_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+struct dt_proc {
+	int pid;
+	int dir; /* /proc/PID */
+};
+
+/* -ESRCH if there is no such process. */
+int dt_proc_open(int pid, struct dt_proc *proc);
+void dt_proc_release(struct dt_proc *proc);
+
+/* True once the process is gone or a zombie. */
+bool dt_proc_ended(const struct dt_proc *proc);
+
+/* Reads a small file of the process ("status", "task/12/stat") into the buffer with one open, one read and one close;
+ * the result is NUL-terminated and cut at size - 1. Returns its length or a negative errno. */
+ssize_t dt_proc_read(const struct dt_proc *proc, const char *name, char *buffer, size_t size);
+
+/* The same for a file of any size up to limit. -EFBIG beyond. */
+int dt_proc_slurp(const struct dt_proc *proc, const char *name, size_t limit, struct dt_buf *out);
+
+/* Opens a file of the target's own file system view: path as the target sees it, through /proc/PID/root. The path comes
+ * from the target: never follows it to a device or a FIFO that could block (O_NONBLOCK, regular files only). */
+int dt_proc_open_file(const struct dt_proc *proc, const char *path);
+
+/* ---- threads ---- */
+
+/* Thread ids, ascending as the kernel lists them. The caller frees *tids. */
+int dt_proc_threads(const struct dt_proc *proc, int **tids, size_t *count);
+
+struct dt_thread_stat {
+	char state;         /* R S D Z T t X I ... */
+	int processor;      /* CPU it ran on last */
+	unsigned policy;    /* SCHED_* */
+	int rt_priority;    /* 0 for ordinary threads */
+	uint64_t cpu_ticks; /* utime + stime */
+	uint64_t start_ticks;
+	char comm[64];
+};
+int dt_thread_stat(const struct dt_proc *proc, int tid, struct dt_thread_stat *stat);
+
+/* How often the thread was put on a CPU (third field of schedstat). -ENOTSUP where the kernel does not count. */
+int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices);
+
+/* What the thread does in the kernel, from /proc/PID/task/TID/syscall. */
+struct dt_thread_call {
+	bool running; /* on a CPU or ready for one; the rest is meaningless */
+	long number;  /* system call, -1: blocked outside of one (a page fault) */
+	uint64_t args[6];
+	uint64_t sp, pc;
+};
+int dt_thread_call(const struct dt_proc *proc, int tid, struct dt_thread_call *call);
+
+/* The name of a system call on this machine, or NULL; and whether it only waits (sleep, futex, poll, wait4, ...). */
+const char *dt_syscall_name(long number);
+bool dt_syscall_waits(long number);
+
+/* ---- namespaces ---- */
+
+/* The thread's id in its own innermost PID namespace (last number of NSpid in task/TID/status; tid itself on old
+ * kernels). */
+int dt_thread_ns_tid(const struct dt_proc *proc, int tid, int *ns_tid);
+bool dt_proc_same_pid_ns(const struct dt_proc *proc);
+
+/* ---- memory map ---- */
+
+struct dt_map {
+	uint64_t start, end, offset;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	bool read, write, exec, shared;
+	bool deleted;     /* " (deleted)" was behind the path, and is cut off */
+	const char *path; /* "" for anonymous memory; unescaped: the kernel writes \012 for a newline */
+};
+struct dt_maps {
+	struct dt_map *maps; /* ascending */
+	size_t count;
+	struct dt_arena arena;
+};
+#define DT_MAPS_LIMIT ((size_t)64 << 20)
+int dt_maps_read(const struct dt_proc *proc, struct dt_maps *maps);
+/* Parses the text of a maps file; lines that make no sense are skipped. For tests and fuzzing too. */
+int dt_maps_parse(const char *text, size_t length, struct dt_maps *maps);
+void dt_maps_release(struct dt_maps *maps);
+const struct dt_map *dt_maps_at(const struct dt_maps *maps, uint64_t address);
+
+/* Opens the file behind a mapping, whatever became of its name: /proc/PID/exe if it is the same inode, then
+ * /proc/PID/map_files, then the path through /proc/PID/root if device and inode are the same. -ENOENT if only memory is
+ * left. */
+int dt_maps_open_file(const struct dt_proc *proc, const struct dt_map *map);
+
+/* ---- the process ---- */
+
+struct dt_proc_info {
+	int ppid;
+	unsigned threads;
+	uid_t uid;            /* effective */
+	uint64_t rss;         /* bytes */
+	uint64_t cpu_ticks;   /* utime + stime of all threads */
+	uint64_t start_ticks; /* since boot */
+	char state;
+	int tracer; /* pid of the process that traces it, 0 if none */
+};
+int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info);
+
+/* Arguments joined by spaces; the kernel's name in brackets for a process without any. In the arena; NULL if out of
+ * memory. */
+const char *dt_proc_command(const struct dt_proc *proc, struct dt_arena *arena);
+/* Path of the executable as the target's root has it, without " (deleted)"; "" if it cannot be read. */
+const char *dt_proc_executable(const struct dt_proc *proc, struct dt_arena *arena);
+/* Short text from the cgroup file: "docker 3f4e...", "pod 1234-... container 3f4e...", "containerd ...", "lxc NAME";
+ * NULL if none. */
+const char *dt_proc_container(const struct dt_proc *proc, struct dt_arena *arena);
+/* The same from the text of a cgroup file. */
+const char *dt_container_parse(const char *cgroup, struct dt_arena *arena);
+
+/* All pids of the host, ascending. The caller frees *pids. */
+int dt_proc_list(int **pids, size_t *count);
+
+#endif

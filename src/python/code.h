@@ -1,0 +1,38 @@
+/*
+ * Code objects, read once and kept. A code object's address may be used again for another one after it was freed, so
+ * every look compares the pointers and numbers in the object with what they were when it was read; a difference means
+ * read again. (The strings behind them could in theory be freed and made anew at the same addresses with other
+ * contents; a code object holds references to its strings, so as long as the same object lives they cannot.)
+ */
+#ifndef DT_PYTHON_CODE_H
+#define DT_PYTHON_CODE_H
+
+#include "base/arena.h"
+#include "mem/mem.h"
+#include "python/layout.h"
+
+struct dt_code {
+	uint64_t address;
+	const char *name; /* qualified where there is that */
+	const char *file;
+	uint32_t first_line;
+	uint32_t first_traceable; /* bytes; 0 before 3.11 */
+	uint64_t bytecode;        /* 3.11+: address of the first instruction; before: 0 */
+	const uint8_t *table;
+	size_t table_size;
+};
+
+struct dt_code_cache;
+
+struct dt_code_cache *dt_code_cache_new(const struct dt_layout *layout);
+void dt_code_cache_free(struct dt_code_cache *cache);
+
+/* Begins a look: codes are checked against memory once per look. Drops everything when the cache holds more than its
+ * limit. */
+void dt_code_cache_begin(struct dt_code_cache *cache);
+
+/* The code at an address, read through mem if it is new or changed. The pointer is valid until the next begin. 0,
+ * -EFAULT, -EINVAL (no code object), -ENOMEM. */
+int dt_code_get(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t address, const struct dt_code **code);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * Where things lie inside the structures of one Python version and build. Versions up to 3.12 have a generated table
+ * (layout_3_8.c ...), later ones describe themselves (debug_offsets.c fills the same struct from the target and checks
+ * every field). Code above never asks for a version number; it asks whether a field exists and what kind of thing it
+ * is.
+ */
+#ifndef DT_PYTHON_LAYOUT_H
+#define DT_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DT_ABSENT UINT32_MAX
+
+enum dt_ip_kind {
+	DT_IP_LASTI_BYTES, /* 3.8, 3.9: int, byte offset of the last instruction */
+	DT_IP_LASTI_UNITS, /* 3.10: int, in units of two bytes */
+	DT_IP_PREV_INSTR,  /* 3.11, 3.12: address of the last instruction unit that was begun */
+	DT_IP_INSTR_PTR,   /* 3.13+: address of the current instruction */
+};
+
+enum dt_line_kind {
+	DT_LINES_LNOTAB,    /* up to 3.9 */
+	DT_LINES_LINETABLE, /* 3.10 */
+	DT_LINES_LOCATIONS, /* 3.11+ */
+};
+
+enum dt_gil_place {
+	DT_GIL_IN_RUNTIME, /* one, embedded in the runtime at runtime.gil (3.8 to 3.11) */
+	DT_GIL_BY_POINTER, /* interpreter.gil holds a pointer to it (3.12+) */
+};
+
+struct dt_layout {
+	uint8_t major, minor;
+	bool free_threaded;
+	enum dt_ip_kind ip_kind;
+	enum dt_line_kind line_kind;
+	enum dt_gil_place gil_place;
+
+	struct {
+		uint32_t size;
+		uint32_t interpreters_head;
+		uint32_t finalizing;
+		uint32_t main_thread;    /* ident of the thread that began the runtime; DT_ABSENT where unknown */
+		uint32_t gil;            /* DT_GIL_IN_RUNTIME only */
+		uint32_t tstate_current; /* up to 3.11, else DT_ABSENT */
+		uint32_t gc_collecting;  /* 3.8, else DT_ABSENT */
+	} runtime;
+	struct {
+		uint32_t size;
+		uint32_t id, next, threads_head;
+		uint32_t gil;     /* pointer to the GIL in use (3.12+) */
+		uint32_t modules; /* dict of imported modules */
+		uint32_t sysdict;
+		uint32_t gc_collecting;   /* int; DT_ABSENT in 3.8 */
+		uint32_t code_generation; /* 3.14+, else DT_ABSENT */
+	} interpreter;
+	struct { /* relative to the GIL's own struct */
+		uint32_t
+		    size; /* enough to hold its condition variables: a futex address within is a wait for the GIL */
+		uint32_t last_holder;   /* pointer to a thread state */
+		uint32_t locked;        /* int */
+		uint32_t switch_number; /* unsigned long */
+	} gil;
+	struct {
+		uint32_t size;
+		uint32_t prev, next, interp;
+		uint32_t frame; /* pointer to the innermost frame (up to 3.10 PyFrameObject, 3.13+ interpreter frame) */
+		uint32_t cframe;     /* 3.11, 3.12: pointer to a struct that holds it, else DT_ABSENT */
+		uint32_t base_frame; /* 3.15+ */
+		uint32_t thread_id;
+		uint32_t native_thread_id; /* 3.11+ */
+		uint32_t datastack_chunk;  /* 3.11+ */
+		uint32_t status;           /* bit field, 3.12+ */
+		uint32_t holds_gil;        /* int, 3.14+ */
+	} thread;
+	struct { /* 3.11, 3.12 */
+		uint32_t size, current_frame, previous;
+	} cframe;
+	struct {
+		uint32_t size;     /* of the fixed part: up to the first local variable */
+		uint32_t previous; /* f_back up to 3.10 */
+		uint32_t code;     /* pointer, tagged where code_tag_mask != 0 */
+		uint32_t ip;       /* see ip_kind */
+		uint32_t owner;    /* one byte; DT_ABSENT before 3.11 */
+		uint32_t is_entry; /* one byte, 3.11 only */
+		uint32_t stacktop; /* DT_ABSENT where not needed */
+		uint64_t code_tag_mask;
+		uint8_t owner_generator;
+		uint8_t owner_frame_object;
+		uint8_t owner_shim_min; /* owner >= this: not a Python frame but the mark of an entry from C (3.12+);
+					   255: none */
+	} frame;
+	struct {
+		uint32_t size;                     /* fixed part */
+		uint32_t filename, name, qualname; /* qualname DT_ABSENT before 3.11 */
+		uint32_t linetable;                /* co_lnotab up to 3.9 */
+		uint32_t firstlineno;
+		uint32_t firsttraceable; /* int, 3.11+, in code units; DT_ABSENT before */
+		uint32_t
+		    bytecode;  /* 3.11+: co_code_adaptive inside the code object; before: pointer to a bytes object */
+		uint32_t tlbc; /* free-threaded 3.14+ */
+	} code;
+	struct {
+		uint32_t size, ob_type;
+	} object;
+	struct {
+		uint32_t size, name, flags, dictoffset, basicsize, cached_keys; /* cached_keys of heap types */
+	} type;
+	struct {
+		uint32_t ob_size, ob_sval;
+	} bytes;
+	struct {
+		uint32_t length, state, ascii_size, compact_size;
+		uint32_t kind_shift, compact_bit, ascii_bit; /* within state */
+	} unicode;
+	struct {
+		uint32_t ob_size, ob_item;
+	} tuple;
+	struct {
+		uint32_t keys, values; /* of PyDictObject */
+	} dict;
+	struct {
+		uint32_t size_or_tag, digits; /* ob_size up to 3.11, lv_tag from 3.12 on */
+		bool tagged;
+	} integer;
+};
+
+/* The table for a version, NULL if it has none (3.13 and later describe themselves). */
+const struct dt_layout *dt_layout_for(uint8_t major, uint8_t minor);
+
+/* All tables, newest first, ended by NULL: for finding out which one fits. */
+extern const struct dt_layout *const dt_layouts[];
+
+#endif

@@ -1,0 +1,29 @@
+/* Python objects turned into C: str, bytes, int. All lengths are checked against a limit before anything is read. */
+#ifndef DT_PYTHON_TEXT_H
+#define DT_PYTHON_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "mem/mem.h"
+#include "python/layout.h"
+
+#define DT_TEXT_LIMIT  ((size_t)1 << 20)  /* characters of a name or path */
+#define DT_TABLE_LIMIT ((size_t)32 << 20) /* bytes of a line table */
+
+/* A str as UTF-8 in the arena (lone surrogates as U+FFFD). 0, -EFAULT, -EINVAL (not a str), -EFBIG, -ENOMEM. */
+int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena,
+		 const char **text);
+
+/* A bytes object's contents in the arena. */
+int dt_bytes_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, size_t limit,
+		  struct dt_arena *arena, const uint8_t **data, size_t *size);
+
+/* An int that fits. -ERANGE otherwise. */
+int dt_int_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, int64_t *value);
+
+/* Characters at `data` (kind bytes each: 1, 2 or 4) as UTF-8; for fuzzing and tests. NULL on lack of memory. */
+char *dt_utf8(struct dt_arena *arena, const uint8_t *data, size_t count, unsigned kind);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * One look: interpreters, their GILs and threads, the frames of each thread, with names and lines. The walk believes
+ * nothing: loops, lengths and pointers are bounded. What it yields is true only if the target stood still meanwhile,
+ * which src/sample proves.
+ */
+#ifndef DT_PYTHON_WALK_H
+#define DT_PYTHON_WALK_H
+
+#include "base/arena.h"
+#include "mem/mem.h"
+#include "python/code.h"
+#include "python/find.h"
+
+#define DT_WALK_INTERPRETERS 4096
+#define DT_WALK_THREADS      65536
+#define DT_WALK_FRAMES       2000000 /* of all threads together */
+
+struct dt_gil_words {
+	uint64_t address; /* of the GIL; 0: none */
+	uint64_t holder;  /* thread state that has it, or had it last */
+	uint64_t switches;
+	int32_t locked; /* -1 not yet made, 0, 1 */
+};
+
+struct dt_walk_frame {
+	const struct dt_code *code;
+	uint64_t address; /* of the frame */
+	uint64_t ip;      /* as found in memory */
+	uint32_t line;
+	bool entry;
+};
+
+enum dt_walk_end {
+	DT_WALK_WHOLE,   /* the chain ended where it should */
+	DT_WALK_BROKEN,  /* a pointer led nowhere, a loop, a frame without code */
+	DT_WALK_BETWEEN, /* the thread is just entering or leaving: look again */
+};
+
+struct dt_walk_thread {
+	uint64_t address;             /* of the thread state */
+	uint64_t ident, native;       /* native: id in the target's PID namespace, 0 if Python does not keep it */
+	size_t interpreter;           /* index */
+	struct dt_walk_frame *frames; /* innermost first */
+	size_t frame_count;
+	uint64_t top; /* innermost frame's address */
+	enum dt_walk_end end;
+};
+
+struct dt_walk_interpreter {
+	uint64_t address;
+	int64_t id;
+	struct dt_gil_words gil;
+	bool collecting;
+};
+
+struct dt_walk {
+	struct dt_walk_interpreter *interpreters; /* oldest (main) first */
+	size_t interpreter_count;
+	struct dt_walk_thread *threads; /* of all interpreters, oldest first within each */
+	size_t thread_count;
+	bool lists_whole;    /* interpreter and thread lists ended properly */
+	uint64_t main_ident; /* of the runtime's first thread, 0 if unknown */
+};
+
+/* Interpreters and their GIL words alone: what the sampler compares before and after. Arena memory. 0 or a negative
+ * errno; -EAGAIN while there is no interpreter (Python is starting or ending). */
+int dt_walk_interpreters(struct dt_mem *mem, const struct dt_python *python, struct dt_arena *arena,
+			 struct dt_walk *walk);
+
+/* Reads the words of one GIL again. */
+int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t address, struct dt_gil_words *words);
+
+/* Everything. */
+int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
+		struct dt_walk *walk);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Takes a proven look at all threads of one process: the ladder still -> perch -> pause -> agree. See sampler.c for the
+ * proof.
+ */
+#ifndef DT_SAMPLE_SAMPLER_H
+#define DT_SAMPLE_SAMPLER_H
+
+#include "base/error.h"
+#include "python/find.h"
+#include "python/walk.h"
+
+struct dt_sampler;
+
+/* All borrowed, and must outlive the sampler. */
+int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		   const struct dt_options *options, struct dt_sampler **sampler, struct dt_error *err);
+void dt_sampler_free(struct dt_sampler *sampler);
+
+struct dt_look_thread {
+	const struct dt_walk_thread *walk;
+	int tid; /* as seen by us, 0 unknown */
+	int ns_tid;
+	enum dt_state state;
+	long syscall; /* number, -1 none */
+	bool gil;
+	bool torn;
+	enum dt_proof proof;
+};
+
+struct dt_look {
+	struct dt_walk walk;
+	struct dt_look_thread *threads; /* parallel to walk.threads */
+	size_t thread_count;
+	unsigned looks;
+	unsigned torn;
+	uint64_t window_ns;
+	bool traced;          /* another tracer has the process: no pause was possible */
+	int tracer;           /* its pid */
+	struct dt_mem *image; /* what was read, for names: valid until the next look */
+};
+
+/* The look lives in the sampler until the next one. DT_EENDED, DT_EAGAIN, DT_EPERMISSION, DT_ERUNTIME. */
+int dt_sampler_look(struct dt_sampler *sampler, const struct dt_look **look, struct dt_error *err);
+
+/* Called while the proof of a look still stands to read more through image into the arena (thread names): set once. */
+typedef int dt_sampler_extra_fn(void *context, struct dt_mem *image, const struct dt_walk *walk,
+				struct dt_arena *arena);
+void dt_sampler_set_extra(struct dt_sampler *sampler, dt_sampler_extra_fn *extra, void *context);
+
+#endif

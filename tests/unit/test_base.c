@@ -1,0 +1,105 @@
+/* The base room: arenas, buffers, errors, numbers. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/util.h"
+
+static void an_arena_settles_on_one_block(void **state)
+{
+	struct dt_arena arena;
+	void *first;
+
+	(void)state;
+	dt_arena_init(&arena, 0);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 100; i++)
+			assert_non_null(dt_arena_alloc(&arena, 1000));
+		dt_arena_reset(&arena);
+	}
+	first = dt_arena_alloc(&arena, 1000);
+	dt_arena_reset(&arena);
+	assert_ptr_equal(first, dt_arena_alloc(&arena, 1000));
+	dt_arena_release(&arena);
+}
+
+static void an_arena_keeps_its_limit(void **state)
+{
+	struct dt_arena arena;
+
+	(void)state;
+	dt_arena_init(&arena, 4096);
+	assert_non_null(dt_arena_alloc(&arena, 4000));
+	assert_null(dt_arena_alloc(&arena, 4000));
+	assert_null(dt_arena_alloc(&arena, SIZE_MAX));
+	assert_null(dt_arena_calloc(&arena, SIZE_MAX / 2, 4));
+	dt_arena_reset(&arena);
+	assert_non_null(dt_arena_alloc(&arena, 4000));
+	dt_arena_release(&arena);
+}
+
+static void a_buffer_grows_and_clears(void **state)
+{
+	struct dt_buf buf = DT_BUF_INIT;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		dt_buf_printf(&buf, "%d,", i % 10);
+	assert_int_equal(buf.length, 2000);
+	assert_memory_equal(buf.data, "0,1,2,3,", 8);
+	dt_buf_clear(&buf);
+	assert_string_equal(buf.data, "");
+	dt_buf_putc(&buf, 'x');
+	dt_buf_puts(&buf, "yz");
+	assert_string_equal(buf.data, "xyz");
+	dt_buf_release(&buf);
+	dt_buf_release(&buf);
+}
+
+static void errors_carry_text_and_hints(void **state)
+{
+	struct dt_error err;
+	char longer[4000];
+
+	(void)state;
+	assert_int_equal(dt_fail(&err, DT_ENOTFOUND, "no process %d", 7), DT_ENOTFOUND);
+	assert_string_equal(err.message, "no process 7");
+	assert_string_equal(err.hint, "");
+	dt_hint(&err, "one");
+	dt_hint(&err, "two");
+	assert_string_equal(err.hint, "one\ntwo");
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	dt_hint(&err, "%s", longer);
+	assert_string_equal(err.hint, "one\ntwo");
+	assert_int_equal(dt_fail(NULL, DT_EENDED, "nobody listens"), DT_EENDED);
+	dt_hint(NULL, "nobody listens");
+}
+
+static void numbers_are_whole_or_refused(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	assert_true(dt_parse_u64("18446744073709551615", UINT64_MAX, &value));
+	assert_int_equal(value, UINT64_MAX);
+	assert_false(dt_parse_u64("18446744073709551616", UINT64_MAX, &value));
+	assert_false(dt_parse_u64("", 10, &value));
+	assert_false(dt_parse_u64("1x", 10, &value));
+	assert_false(dt_parse_u64("-1", 10, &value));
+	assert_false(dt_parse_u64("11", 10, &value));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_arena_settles_on_one_block), cmocka_unit_test(an_arena_keeps_its_limit),
+	    cmocka_unit_test(a_buffer_grows_and_clears),     cmocka_unit_test(errors_carry_text_and_hints),
+	    cmocka_unit_test(numbers_are_whole_or_refused),
+	};
+
+	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
