@@ -30,6 +30,14 @@ enum dt_gil_place {
 	DT_GIL_BY_POINTER, /* interpreter.gil holds a pointer to it (3.12+) */
 };
 
+/* Where the attributes of an instance of an ordinary class are. */
+enum dt_instance_kind {
+	DT_INSTANCE_DICT, /* up to 3.10: a dict pointer at tp_dictoffset, nothing else */
+	DT_INSTANCE_TWO,  /* 3.11: a values pointer and a dict pointer before the object, one of them or none is set */
+	DT_INSTANCE_TAGGED, /* 3.12: one pointer before the object, to values if its tag bit is set, else to a dict */
+	DT_INSTANCE_INLINE, /* 3.13+: values behind the object, used while valid, and a dict pointer before it */
+};
+
 struct dt_layout {
 	uint8_t major, minor;
 	bool free_threaded;
@@ -53,11 +61,11 @@ struct dt_layout {
 		uint32_t modules; /* dict of imported modules */
 		uint32_t sysdict;
 		uint32_t gc_collecting;   /* int; DT_ABSENT in 3.8 */
+		uint32_t threads_main;    /* pointer to the main thread's state, 3.14+, else DT_ABSENT */
 		uint32_t code_generation; /* 3.14+, else DT_ABSENT */
 	} interpreter;
-	struct { /* relative to the GIL's own struct */
-		uint32_t
-		    size; /* enough to hold its condition variables: a futex address within is a wait for the GIL */
+	struct {                        /* relative to the GIL's own struct */
+		uint32_t size;          /* of all of it: a futex address within is a wait for the GIL */
 		uint32_t last_holder;   /* pointer to a thread state */
 		uint32_t locked;        /* int */
 		uint32_t switch_number; /* unsigned long */
@@ -78,13 +86,14 @@ struct dt_layout {
 		uint32_t size, current_frame, previous;
 	} cframe;
 	struct {
-		uint32_t size;     /* of the fixed part: up to the first local variable */
-		uint32_t previous; /* f_back up to 3.10 */
-		uint32_t code;     /* pointer, tagged where code_tag_mask != 0 */
-		uint32_t ip;       /* see ip_kind */
-		uint32_t owner;    /* one byte; DT_ABSENT before 3.11 */
-		uint32_t is_entry; /* one byte, 3.11 only */
-		uint32_t stacktop; /* DT_ABSENT where not needed */
+		uint32_t size;       /* of the fixed part: up to the first local variable */
+		uint32_t previous;   /* f_back up to 3.10 */
+		uint32_t code;       /* pointer, tagged where code_tag_mask != 0 */
+		uint32_t ip;         /* see ip_kind */
+		uint32_t owner;      /* one byte; DT_ABSENT before 3.11 */
+		uint32_t is_entry;   /* one byte, 3.11 only */
+		uint32_t stacktop;   /* DT_ABSENT where not needed */
+		uint32_t tlbc_index; /* int, free-threaded 3.14+ */
 		uint64_t code_tag_mask;
 		uint8_t owner_generator;
 		uint8_t owner_frame_object;
@@ -97,15 +106,17 @@ struct dt_layout {
 		uint32_t linetable;                /* co_lnotab up to 3.9 */
 		uint32_t firstlineno;
 		uint32_t firsttraceable; /* int, 3.11+, in code units; DT_ABSENT before */
-		uint32_t
-		    bytecode;  /* 3.11+: co_code_adaptive inside the code object; before: pointer to a bytes object */
-		uint32_t tlbc; /* free-threaded 3.14+ */
+		uint32_t bytecode;       /* 3.11+: co_code_adaptive inside the code object; before: pointer to bytes */
+		uint32_t tlbc;           /* free-threaded 3.14+ */
 	} code;
 	struct {
 		uint32_t size, ob_type;
 	} object;
 	struct {
-		uint32_t size, name, flags, dictoffset, basicsize, cached_keys; /* cached_keys of heap types */
+		uint32_t size, name, flags, dictoffset, basicsize; /* flags: unsigned long */
+		uint32_t cached_keys; /* of heap types: PyDictKeysObject that the class's instances share, or NULL */
+		uint64_t heap_flag;   /* in flags: a class made by Python code */
+		uint64_t unicode_flag, bytes_flag, tuple_flag, dict_flag, integer_flag; /* in flags: a subclass of */
 	} type;
 	struct {
 		uint32_t ob_size, ob_sval;
@@ -118,8 +129,38 @@ struct dt_layout {
 		uint32_t ob_size, ob_item;
 	} tuple;
 	struct {
-		uint32_t keys, values; /* of PyDictObject */
+		uint32_t keys, values; /* of PyDictObject; values is NULL unless the table is split */
 	} dict;
+	/* PyDictKeysObject: a head, then `size` indices of 1, 2, 4 or 8 bytes, then the entries in order of insertion.
+	 * Where log2_index_bytes is absent (up to 3.10) an index has 1 byte up to a size of 0xff, 2 up to 0xffff, 4 up
+	 * to 0xffffffff, else 8. */
+	struct {
+		uint32_t size;             /* Py_ssize_t, up to 3.10, else DT_ABSENT */
+		uint32_t log2_size;        /* one byte, 3.11+, else DT_ABSENT */
+		uint32_t log2_index_bytes; /* one byte, 3.11+: of all indices together, else DT_ABSENT */
+		uint32_t kind;             /* one byte, 3.11+; DT_ABSENT: every entry is a general one */
+		uint32_t nentries;         /* Py_ssize_t: entries in use, deleted ones (key or value NULL) included */
+		uint32_t indices;          /* where the indices begin: size of the head */
+		uint32_t entry_size, entry_key, entry_value;    /* general entries: hash, key, value */
+		uint32_t text_entry_size, text_key, text_value; /* entries of kinds other than kind_general */
+		uint8_t kind_general, kind_text, kind_split;    /* values of the kind byte */
+	} dictkeys;
+	struct { /* PyDictValues: what ma_values and instances point to; parallel to the entries of the (split) keys */
+		uint32_t first;    /* the first value */
+		uint32_t capacity; /* one byte, 3.13+, else DT_ABSENT */
+		uint32_t valid;    /* one byte, 3.13+: 0 means that the inline values are no longer used */
+	} dictvalues;
+	struct { /* of a class with none of the flags the dict pointer lies at tp_dictoffset (if that is > 0) */
+		enum dt_instance_kind kind;
+		uint64_t managed_dict_flag;  /* in tp_flags: words before the object are used; 0: no such thing */
+		uint64_t inline_values_flag; /* in tp_flags, 3.13+: values lie at object + tp_basicsize; 0: no such */
+		int32_t dict_pointer;        /* negative: relative to the object; 3.12: dict or tagged values */
+		int32_t values_pointer;      /* 3.11; 0: no such */
+		uint64_t values_tag; /* 3.12: if this bit of the pointer is set the values are at pointer + tag */
+	} instance;
+	struct {
+		uint32_t dict; /* of a module object */
+	} module;
 	struct {
 		uint32_t size_or_tag, digits; /* ob_size up to 3.11, lv_tag from 3.12 on */
 		bool tagged;
