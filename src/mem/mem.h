@@ -43,7 +43,7 @@ struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem);
  * refused (EPERM or ENOSYS: a seccomp filter on us, not the target's permissions) /proc/PID/mem is read instead. */
 int dt_mem_open_live(int pid, int proc_dir, struct dt_mem **mem);
 
-/* A recording: a text file of "ADDRESS HEXBYTES" lines, or ranges given in memory (borrowed). For tests and fuzzing. */
+/* A recording: ranges given in memory. What they point to is borrowed. For tests and fuzzing. */
 struct dt_recorded_range {
 	uint64_t address;
 	const void *data;
@@ -57,7 +57,8 @@ int dt_mem_open_recorded(const struct dt_recorded_range *ranges, size_t count, s
  * copy is only as true as the stillness of the target while it is made: that is proven by the sampler, not here.
  *
  * dt_image_begin() forgets everything, except which pages were used; dt_image_prefetch() fetches those again in as few
- * calls as can be (pages that vanished are left out). `base` is borrowed. Pages are bounded by DT_IMAGE_LIMIT.
+ * calls as can be (pages that vanished or were not asked for in the last two looks are left out). `base` is borrowed
+ * and must be readable by whole pages. Pages are bounded by DT_IMAGE_LIMIT: -ENOMEM beyond.
  */
 #define DT_IMAGE_LIMIT ((size_t)256 << 20)
 int dt_mem_open_image(struct dt_mem *base, struct dt_mem **image);

@@ -1,0 +1,42 @@
+/* What is the same for every kind of reader. */
+#include "mem/mem.h"
+
+#include <errno.h>
+
+#include "mem/reader.h"
+
+ssize_t dt_mem_gather(struct dt_mem *mem, const struct dt_range *ranges, size_t count)
+{
+	return count ? mem->ops->gather(mem, ranges, count) : 0;
+}
+
+int dt_mem_read(struct dt_mem *mem, uint64_t address, void *buffer, size_t size)
+{
+	struct dt_range range = {address, buffer, size};
+	ssize_t done = mem->ops->gather(mem, &range, 1);
+
+	if (done < 0)
+		return (int)done;
+	return done == 1 ? 0 : -EFAULT;
+}
+
+int dt_mem_read_u32(struct dt_mem *mem, uint64_t address, uint32_t *value)
+{
+	return dt_mem_read(mem, address, value, sizeof(*value));
+}
+
+int dt_mem_read_u64(struct dt_mem *mem, uint64_t address, uint64_t *value)
+{
+	return dt_mem_read(mem, address, value, sizeof(*value));
+}
+
+void dt_mem_free(struct dt_mem *mem)
+{
+	if (mem)
+		mem->ops->free(mem);
+}
+
+struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem)
+{
+	return mem->stats;
+}
