@@ -1,0 +1,73 @@
+# Everything starts here; meson and ninja do the building. `make help` lists the targets.
+# Each target first calls scripts/setup, which installs the Debian packages that are missing and says so.
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS_PER_FUZZER ?= 60
+PYTHON ?= python3
+# Words that filter tests: make test ONLY="unit/test_base dump"
+ONLY ?=
+
+.PHONY: all demo test test-full test-builds bench lint fuzz screenshots install clean help
+.DEFAULT_GOAL := all
+
+all: ## build build/darter
+	@scripts/setup build
+	@scripts/configure build
+	@ninja -C build
+
+demo: ## start a small Python program and look into it
+	@scripts/setup demo
+	@scripts/configure build
+	@ninja -C build darter
+	@scripts/demo build/darter
+
+test-builds:
+	@scripts/setup test
+	@scripts/configure build -Dtests=true
+	@scripts/configure build-asan -Dtests=true -Db_sanitize=address,undefined
+	@CC=clang scripts/configure build-fuzz -Dtests=false -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+	@ninja -C build --quiet
+	@ninja -C build-asan --quiet
+	@ninja -C build-fuzz --quiet
+
+test: test-builds ## run every proof at a small size
+	@$(PYTHON) tests/run.py $(ONLY)
+
+test-full: test-builds ## run every proof at its full size; figures go to bench/RESULTS.md
+	@$(PYTHON) tests/run.py --full $(ONLY)
+
+bench: ## measure against other profilers; figures go to bench/RESULTS.md
+	@scripts/setup bench
+	@scripts/configure build
+	@ninja -C build
+	@$(PYTHON) bench/run.py $(ONLY)
+
+lint: ## clang-format, clang-tidy, cppcheck
+	@scripts/setup lint
+	@scripts/configure build -Dtests=true
+	@ninja -C build --quiet
+	@scripts/lint
+
+fuzz: ## run each fuzz target for SECONDS_PER_FUZZER (60)
+	@scripts/setup test
+	@CC=clang scripts/configure build-fuzz -Dtests=false -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+	@ninja -C build-fuzz --quiet
+	@scripts/fuzz build-fuzz $(SECONDS_PER_FUZZER)
+
+screenshots: ## pictures of the terminal output, in docs/screenshots
+	@scripts/setup demo
+	@scripts/configure build
+	@ninja -C build darter
+	@$(PYTHON) scripts/screenshots build/darter docs/screenshots
+
+install: ## install below PREFIX (/usr/local), in DESTDIR
+	@scripts/setup build
+	@scripts/configure build-install --prefix=$(PREFIX) --buildtype=release -Dtests=false
+	@ninja -C build-install --quiet
+	@DESTDIR=$(DESTDIR) meson install -C build-install --no-rebuild
+
+clean: ## remove all that was built
+	rm -rf build build-asan build-fuzz build-install
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
