@@ -1,0 +1,19 @@
+/* Reading small files of the kernel, and fields out of their text. The inside of src/doctor. */
+#ifndef DT_DOCTOR_SMALL_FILE_H
+#define DT_DOCTOR_SMALL_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads up to size - 1 bytes and ends them with a NUL. The length, or a negative errno with "" in the buffer. */
+ssize_t dt_small_file(const char *path, char *buffer, size_t size);
+
+/* The numbers behind "NAME:" at a line's start ("Uid:\t0\t0"), in the given base. How many were found, at most count.
+ */
+unsigned dt_field_numbers(const char *text, const char *name, int base, uint64_t *values, unsigned count);
+
+/* The name of a user cut to size, "" if there is none. */
+void dt_user_name(uid_t uid, char *name, size_t size);
+
+#endif
