@@ -188,23 +188,36 @@ DT_API int dt_children(int pid, int **pids, size_t *count, struct dt_error *err)
 struct dt_render {
 	bool color;
 	bool full_names;   /* do not shorten file names */
-	size_t max_frames; /* 0: all */
+	bool verbose;      /* say how it is known, too */
+	size_t max_frames; /* of each thread, 0: all */
+	size_t columns;    /* width of the terminal, for tables: longer lines are cut; 0: not cut */
+};
+
+/* A process that could not be shown. */
+struct dt_failure {
+	int pid;
+	struct dt_error error;
 };
 
 struct dt_format {
 	const char *name;
 	const char *extension;
 	const char *description;
-	/* Writes one snapshot. Several in a row make up one document between begin and end (which may be NULL). */
+	/* Writes one snapshot. Several in a row make up one document between begin and end (which may be NULL). end
+	 * gets what could not be shown, so that a document tells of every process that was asked for. render may be
+	 * NULL. */
 	int (*begin)(FILE *out);
 	int (*snapshot)(const struct dt_snapshot *snapshot, const struct dt_render *render, bool first, FILE *out);
-	int (*end)(FILE *out);
+	int (*end)(const struct dt_failure *failures, size_t count, FILE *out);
 };
 
-/* All output formats, ended by one with a NULL name. */
-DT_API const struct dt_format *dt_formats(void);
+/* All output formats, ended by NULL. Everything that writes returns 0, DT_EMEMORY, or DT_ERUNTIME with
+ * errno set when out does not take it. Text from a target is escaped: it cannot reach into a terminal or break JSON. */
+DT_API const struct dt_format *const *dt_formats(void);
 DT_API const struct dt_format *dt_format_by_name(const char *name);
 DT_API int dt_render_text(const struct dt_snapshot *snapshot, const struct dt_render *render, FILE *out);
+/* The threads alone, without the lines about the process. */
+DT_API int dt_render_threads_text(const struct dt_snapshot *snapshot, const struct dt_render *render, FILE *out);
 DT_API int dt_render_json(const struct dt_snapshot *snapshot, FILE *out);
 DT_API int dt_render_processes_text(const struct dt_process_list *list, const struct dt_render *render, FILE *out);
 DT_API int dt_render_processes_json(const struct dt_process_list *list, FILE *out);
@@ -212,6 +225,9 @@ DT_API int dt_render_processes_json(const struct dt_process_list *list, FILE *ou
 /* Words for people and for JSON: "running", "waiting for the GIL"; "still", "perch", ... Never NULL. */
 DT_API const char *dt_state_name(enum dt_state state);
 DT_API const char *dt_proof_name(enum dt_proof proof);
+
+/* The name of a DT_E* code in JSON: "permission", "not found", ... */
+DT_API const char *dt_error_name(int code);
 
 DT_API const char *dt_library_version(void);
 

@@ -1,0 +1,208 @@
+/*
+ * The Python processes of a host as a table. Columns are as wide as their widest cell; the last two share what is left
+ * of the terminal's width.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "base/util.h"
+#include "format/processes.h"
+#include "format/short_names.h"
+#include "format/text.h"
+
+enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, DOING, COLUMNS };
+
+#define CONTAINER_MAX 20 /* columns; ids are long and their beginning is enough */
+#define COMMAND_MIN   12
+#define GAP           "  "
+
+static const char *const titles[COLUMNS] = {"PID", "PYTHON", "THREADS", "CPU%", "RSS", "CONTAINER", "COMMAND", "DOING"};
+static const bool right[COLUMNS] = {[PID] = true, [THREADS] = true, [CPU] = true, [RSS] = true};
+
+static void put_size(struct dt_buf *buf, uint64_t bytes)
+{
+	static const char units[] = "KMGTPE";
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+
+	while (value >= 999.5 && unit + 1 < strlen(units)) {
+		value /= 1024;
+		unit++;
+	}
+	dt_buf_printf(buf, value < 9.95 && unit ? "%.1f%c" : "%.0f%c", value, units[unit]);
+}
+
+static void put_doing(struct dt_buf *buf, const struct dt_process *process)
+{
+	struct dt_frame frame = {.file = process->file};
+	struct dt_thread thread = {.frames = &frame, .frame_count = 1};
+	struct dt_snapshot one = {.threads = &thread, .thread_count = 1};
+	struct dt_short_names names = {0};
+
+	if (process->code) {
+		dt_buf_putc(buf, '[');
+		dt_escape(buf, process->reason ? process->reason : dt_error_name(process->code));
+		dt_buf_putc(buf, ']');
+		return;
+	}
+	if (!process->function) {
+		dt_buf_puts(buf, "-");
+		return;
+	}
+	dt_escape(buf, process->function);
+	if (process->file && !dt_short_names_init(&names, &one)) {
+		dt_buf_puts(buf, " (");
+		dt_escape(buf, dt_short_name(&names, process->file));
+		if (process->line)
+			dt_buf_printf(buf, ":%" PRIu32, process->line);
+		dt_buf_putc(buf, ')');
+	}
+	dt_short_names_release(&names);
+	if (process->state != DT_STATE_RUNNING && process->state != DT_STATE_UNKNOWN)
+		dt_buf_printf(buf, " %s", dt_state_name(process->state));
+}
+
+static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum column column)
+{
+	switch (column) {
+	case PID:
+		dt_buf_printf(buf, "%d", process->pid);
+		break;
+	case PYTHON:
+		dt_escape(buf, process->version_text[0] ? process->version_text : "?");
+		break;
+	case THREADS:
+		dt_buf_printf(buf, "%u", process->threads);
+		break;
+	case CPU:
+		if (process->cpu >= 0)
+			dt_buf_printf(buf, "%.1f", process->cpu);
+		else
+			dt_buf_putc(buf, '?');
+		break;
+	case RSS:
+		put_size(buf, process->rss);
+		break;
+	case CONTAINER:
+		dt_escape_cut(buf, process->container ? process->container : "-", CONTAINER_MAX);
+		break;
+	case COMMAND:
+		dt_escape(buf, process->command);
+		break;
+	case DOING:
+		put_doing(buf, process);
+		break;
+	case COLUMNS:
+		break;
+	}
+}
+
+/* Which columns there are and how wide: 0 leaves one out. The last is never padded. */
+static void measure(const struct dt_process *const *rows, size_t count, size_t available, size_t width[COLUMNS])
+{
+	struct dt_buf cell = DT_BUF_INIT;
+	size_t fixed = 0, left;
+	bool contained = false;
+
+	for (int column = 0; column < COLUMNS; column++)
+		width[column] = strlen(titles[column]);
+	for (size_t i = 0; i < count; i++) {
+		for (int column = 0; column < COLUMNS; column++) {
+			dt_buf_clear(&cell);
+			put_cell(&cell, rows[i], (enum column)column);
+			width[column] = DT_MAX(width[column], dt_columns(cell.data));
+		}
+		contained |= rows[i]->container != NULL;
+	}
+	dt_buf_release(&cell);
+	if (!contained)
+		width[CONTAINER] = 0;
+	if (!available)
+		return;
+	for (int column = 0; column < COMMAND; column++)
+		fixed += width[column] ? width[column] + strlen(GAP) : 0;
+	left = available > fixed + strlen(GAP) ? available - fixed - strlen(GAP) : 0;
+	/* What is being done matters more than the command's tail: it gets its width first, up to two thirds. */
+	left = DT_MAX(left, 2 * (size_t)COMMAND_MIN);
+	if (width[COMMAND] + width[DOING] > left) {
+		size_t command = width[DOING] < left * 2 / 3 ? left - width[DOING] : left - left * 2 / 3;
+
+		width[COMMAND] = DT_MIN(width[COMMAND], command);
+		width[DOING] = left - width[COMMAND];
+	}
+}
+
+static enum dt_style style_of(const struct dt_process *process, enum column column)
+{
+	if (column == PID)
+		return DT_STYLE_ID;
+	if (column == DOING)
+		return process->code                         ? DT_STYLE_NOTE
+		       : process->state == DT_STATE_SLEEPING ? DT_STYLE_DIM
+							     : DT_STYLE_NAME;
+	if (column == CPU && process->cpu >= 50)
+		return DT_STYLE_BUSY;
+	return DT_STYLE_PLAIN;
+}
+
+static void put_padded(struct dt_buf *line, const char *text, enum column column, size_t width, const char *on,
+		       const char *off)
+{
+	size_t columns = dt_columns(text), padding = columns < width ? width - columns : 0;
+
+	if (column)
+		dt_buf_puts(line, GAP);
+	for (size_t i = 0; right[column] && i < padding; i++)
+		dt_buf_putc(line, ' ');
+	dt_buf_printf(line, "%s%s%s", on, text, off);
+	for (size_t i = 0; !right[column] && column != DOING && i < padding; i++)
+		dt_buf_putc(line, ' ');
+}
+
+static void put_row(struct dt_buf *line, const struct dt_process *process, const struct dt_render *render,
+		    const size_t width[COLUMNS])
+{
+	struct dt_buf cell = DT_BUF_INIT, cut = DT_BUF_INIT;
+
+	for (int i = 0; i < COLUMNS; i++) {
+		enum column column = (enum column)i;
+		enum dt_style style = process ? style_of(process, column) : DT_STYLE_BOLD;
+
+		if (!width[column])
+			continue;
+		dt_buf_clear(&cell);
+		dt_buf_clear(&cut);
+		if (process)
+			put_cell(&cell, process, column);
+		else
+			dt_buf_puts(&cell, titles[column]);
+		dt_escape_cut(&cut, cell.data, width[column]);
+		put_padded(line, cut.data, column, width[column], dt_style_on(render, style),
+			   dt_style_off(render, style));
+	}
+	dt_buf_putc(line, '\n');
+	line->failed |= cell.failed || cut.failed;
+	dt_buf_release(&cell);
+	dt_buf_release(&cut);
+}
+
+int dt_processes_text(const struct dt_process *const *rows, size_t count, const struct dt_render *render, FILE *out)
+{
+	static const struct dt_render plain;
+	struct dt_buf line = DT_BUF_INIT;
+	size_t width[COLUMNS];
+	int code;
+
+	if (!render)
+		render = &plain;
+	measure(rows, count, render->columns, width);
+	put_row(&line, NULL, render, width);
+	code = dt_flush(&line, out);
+	for (size_t i = 0; !code && i < count; i++) {
+		put_row(&line, rows[i], render, width);
+		code = dt_flush(&line, out);
+	}
+	dt_buf_release(&line);
+	return code;
+}
