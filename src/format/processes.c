@@ -5,22 +5,6 @@
 
 #include "base/util.h"
 
-static int busiest_first(const void *a, const void *b)
-{
-	const struct dt_process *x = *(const struct dt_process *const *)a;
-	const struct dt_process *y = *(const struct dt_process *const *)b;
-
-	if (x->cpu > y->cpu || x->cpu < y->cpu)
-		return x->cpu > y->cpu ? -1 : 1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
-void dt_processes_sort(const struct dt_process **rows, size_t count)
-{
-	if (count)
-		qsort(rows, count, sizeof(*rows), busiest_first);
-}
-
 static int collect(const struct dt_process_list *list, const struct dt_process ***rows, size_t *count)
 {
 	*count = dt_process_list_count(list);

@@ -3,6 +3,7 @@
  * of the terminal's width.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -185,6 +186,22 @@ static void put_row(struct dt_buf *line, const struct dt_process *process, const
 	line->failed |= cell.failed || cut.failed;
 	dt_buf_release(&cell);
 	dt_buf_release(&cut);
+}
+
+static int busiest_first(const void *a, const void *b)
+{
+	const struct dt_process *x = *(const struct dt_process *const *)a;
+	const struct dt_process *y = *(const struct dt_process *const *)b;
+
+	if (x->cpu > y->cpu || x->cpu < y->cpu)
+		return x->cpu > y->cpu ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+void dt_processes_sort(const struct dt_process **rows, size_t count)
+{
+	if (count)
+		qsort(rows, count, sizeof(*rows), busiest_first);
 }
 
 int dt_processes_text(const struct dt_process *const *rows, size_t count, const struct dt_render *render, FILE *out)

@@ -167,7 +167,8 @@ static int put_thread(struct writer *w, const struct dt_thread *thread)
 			return code;
 	}
 	if (limit < thread->frame_count)
-		put_remark(w, "", thread->frame_count - limit, " frames more");
+		put_remark(w, "", thread->frame_count - limit,
+			   limit + 1 < thread->frame_count ? " frames more" : " frame more");
 	if (thread->torn)
 		put_remark(w, "it ran on while it was read: what could not be proven is left out", 0, "");
 	else if (!thread->frame_count)

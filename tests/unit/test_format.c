@@ -1,0 +1,312 @@
+/* Snapshots made by hand, in every format, against tests/golden. */
+#include "unit.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "format/processes.h"
+#include "golden.h"
+
+static const struct dt_frame nap[] = {
+    {.name = "inner", .file = "/srv/app/sleepy.py", .line = 3, .first_line = 2, .source = "time.sleep(1000)"},
+    {.name = "Job.run", .file = "/srv/app/sleepy.py", .line = 9, .first_line = 7},
+    {.name = "<module>", .file = "/srv/app/sleepy.py", .line = 13, .first_line = 1, .entry = true},
+};
+
+static const struct dt_frame worker[] = {
+    {.name = "wait",
+     .file = "/usr/lib/python3.12/threading.py",
+     .line = 355,
+     .first_line = 320,
+     .source = "waiter.acquire()"},
+    {.name = "Pool.get", .file = "/venv/lib/python3.12/site-packages/pool/core.py", .line = 40, .first_line = 30},
+    {.name = "step", .file = "/srv/app/a/utils.py", .line = 4, .first_line = 1},
+    {.name = "step", .file = "/srv/app/b/utils.py", .line = 4, .first_line = 1},
+    {.name = "Thread._bootstrap",
+     .file = "/usr/lib/python3.12/threading.py",
+     .line = 1030,
+     .first_line = 1010,
+     .entry = true},
+};
+
+static const struct dt_thread threads[] = {
+    {.tid = 6852,
+     .ns_tid = 6852,
+     .ident = 0x7f0000001000,
+     .name = "MainThread",
+     .state = DT_STATE_SLEEPING,
+     .syscall = "clock_nanosleep",
+     .main = true,
+     .proof = DT_PROOF_STILL,
+     .frames = nap,
+     .frame_count = DT_COUNT(nap)},
+    {.tid = 6853,
+     .ns_tid = 12,
+     .ident = 0x7f0000002000,
+     .name = "worker-1",
+     .state = DT_STATE_RUNNING,
+     .gil = true,
+     .gc = true,
+     .proof = DT_PROOF_PERCH,
+     .frames = worker,
+     .frame_count = DT_COUNT(worker)},
+    {.tid = 6854,
+     .ident = 0x7f0000003000,
+     .state = DT_STATE_GIL_WAIT,
+     .interpreter = 2,
+     .proof = DT_PROOF_AGREE,
+     .frames = nap + 1,
+     .frame_count = 2},
+    {.ident = 0x7f0000004000,
+     .name = "reader",
+     .state = DT_STATE_SYSCALL,
+     .syscall = "read",
+     .torn = true,
+     .frames = nap,
+     .frame_count = 1},
+    {.tid = 6856, .ident = 0x7f0000005000, .proof = DT_PROOF_STILL},
+};
+
+static const char *const warnings[] = {"Python 3.16 is newer than this darter knows"};
+
+static const struct dt_snapshot ordinary = {
+    .pid = 6852,
+    .ppid = 1,
+    .version_text = "3.12.1",
+    .executable = "/usr/bin/python3.12",
+    .library = "/usr/lib/libpython3.12.so.1.0",
+    .command = "python sleepy.py --fast",
+    .container = "pod shop/cart-7d9f",
+    .taken_ns = 1700000000123456789,
+    .window_ns = 12345,
+    .interpreters = 2,
+    .looks = 3,
+    .torn = 1,
+    .threads = threads,
+    .thread_count = DT_COUNT(threads),
+    .warnings = warnings,
+    .warning_count = DT_COUNT(warnings),
+};
+
+/* A target that wants to take over the terminal and the parser. */
+static const struct dt_frame evil_frames[] = {
+    {.name = "\033]0;owned\a\033[2J",
+     .file = "/tmp/a\nThread 1 \"fake\" (running)\n.py",
+     .line = 1,
+     .source = "x = '\x9b'"},
+    {.name = "ev\xe2\x80\xaelive", .file = "\xff\xfe\x80", .line = 0},
+    {.name = "\"},{\"pid\":1,\"x\":\"\\", .file = "</script>", .line = UINT32_MAX},
+    {.name = "функция_🐍", .file = "/каталог/модуль.py", .line = 7},
+    {.name = NULL, .file = NULL},
+};
+static const struct dt_thread evil_threads[] = {
+    {.tid = 7,
+     .ident = UINT64_MAX,
+     .name = "a\r\nb\x7f\x01",
+     .interpreter = INT64_MIN,
+     .state = (enum dt_state)99,
+     .proof = (enum dt_proof)99,
+     .frames = evil_frames,
+     .frame_count = DT_COUNT(evil_frames)},
+};
+static const struct dt_snapshot evil = {
+    .pid = 7,
+    .version_text = "3.13.0",
+    .executable = "/tmp/\033[31mpython",
+    .command = "python\n-c\nimport os\xc3",
+    .taken_ns = UINT64_MAX,
+    .threads = evil_threads,
+    .thread_count = DT_COUNT(evil_threads),
+};
+
+static const struct dt_render plain = {0}, colored = {.color = true};
+
+static void test_text(void **state)
+{
+	struct golden golden;
+
+	(void)state;
+	assert_int_equal(dt_render_text(&ordinary, &plain, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump.txt");
+	assert_int_equal(dt_render_text(&ordinary, &colored, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-color.txt");
+	assert_int_equal(dt_render_text(&ordinary,
+					&(struct dt_render){.full_names = true, .verbose = true, .max_frames = 2},
+					golden_begin(&golden)),
+			 0);
+	golden_end(&golden, "dump-verbose.txt");
+	assert_int_equal(dt_render_text(&evil, NULL, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-hostile.txt");
+}
+
+static void test_threads_alone(void **state)
+{
+	struct dt_snapshot two = ordinary;
+	struct golden golden;
+
+	(void)state;
+	two.thread_count = 2;
+	assert_int_equal(dt_render_threads_text(&two, &plain, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-threads.txt");
+}
+
+static void test_json(void **state)
+{
+	static struct dt_failure failures[2];
+	const struct dt_format *json = dt_format_by_name("json");
+	struct golden golden;
+	FILE *out = golden_begin(&golden);
+
+	(void)state;
+	failures[0].pid = 99;
+	dt_fail(&failures[0].error, DT_EPERMISSION, "process 99 may not be \"read\"");
+	dt_hint(&failures[0].error, "sudo darter dump 99");
+	dt_hint(&failures[0].error, "or something else");
+	failures[1].pid = 100;
+	dt_fail(&failures[1].error, DT_ENOTFOUND, "there is no process 100");
+	assert_int_equal(json->begin(out), 0);
+	assert_int_equal(json->snapshot(&ordinary, &plain, true, out), 0);
+	assert_int_equal(json->snapshot(&evil, &(struct dt_render){.max_frames = 4}, false, out), 0);
+	assert_int_equal(json->end(failures, DT_COUNT(failures), out), 0);
+	golden_end(&golden, "dump.json");
+	assert_int_equal(dt_render_json(&(struct dt_snapshot){.pid = 5}, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-empty.json");
+}
+
+/* 100,000 times the same frame is one line in the text, and all of it in JSON. */
+static void test_recursion_is_folded(void **state)
+{
+	enum { DEPTH = 100000 };
+	struct dt_frame *frames = calloc(DEPTH, sizeof(*frames));
+	struct dt_thread thread = {.tid = 1, .state = DT_STATE_RUNNING, .frames = frames, .frame_count = DEPTH};
+	struct dt_snapshot deep = {
+	    .pid = 1, .version_text = "3.12.1", .command = "deep", .threads = &thread, .thread_count = 1};
+	struct golden golden;
+	size_t size, seen = 0;
+	char *data;
+	FILE *out;
+
+	(void)state;
+	assert_non_null(frames);
+	for (size_t i = 0; i < DEPTH; i++)
+		frames[i] = (struct dt_frame){.name = "fall", .file = "deep.py", .line = i < 8 ? 2 : 4};
+	frames[DEPTH - 1] = (struct dt_frame){.name = "<module>", .file = "deep.py", .line = 6};
+	assert_int_equal(dt_render_text(&deep, &plain, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-deep.txt");
+	out = open_memstream(&data, &size);
+	assert_int_equal(dt_render_json(&deep, out), 0);
+	fclose(out);
+	for (const char *at = data; (at = strstr(at, "{\"name\":\"fall\"")); at++)
+		seen++;
+	assert_int_equal(seen, DEPTH - 1);
+	free(data);
+	free(frames);
+}
+
+static const struct dt_process processes[] = {
+    {.pid = 41,
+     .version_text = "3.8.18",
+     .threads = 1,
+     .cpu = 0,
+     .rss = 9 << 20,
+     .user = "www",
+     .command = "/usr/bin/python3 -m http.server --bind 127.0.0.1 --directory /srv/files 8000",
+     .function = "BaseServer.serve_forever",
+     .file = "/usr/lib/python3.8/socketserver.py",
+     .line = 232,
+     .state = DT_STATE_SLEEPING},
+    {.pid = 1042,
+     .version_text = "3.15.0rc1",
+     .threads = 64,
+     .cpu = 187.46,
+     .rss = (uint64_t)3 << 30,
+     .user = "ray",
+     .container = "0123456789abcdef0123456789abcdef",
+     .command = "ray::train",
+     .function = "Trainer.step",
+     .file = "/srv/train.py",
+     .line = 88,
+     .state = DT_STATE_RUNNING},
+    {.pid = 77,
+     .code = DT_EPERMISSION,
+     .reason = "owned by root",
+     .threads = 2,
+     .cpu = -1,
+     .rss = 512 << 10,
+     .user = "root",
+     .command = "python\033[2J evil"},
+    {.pid = 78, .version_text = "3.12.1", .threads = 2, .cpu = 0, .user = "root", .command = "python"},
+};
+
+static void test_processes(void **state)
+{
+	const struct dt_process *rows[DT_COUNT(processes)];
+	struct golden golden;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(processes); i++)
+		rows[i] = &processes[i];
+	dt_processes_sort(rows, DT_COUNT(rows));
+	assert_int_equal(rows[0]->pid, 1042);
+	assert_int_equal(rows[3]->pid, 77);
+	assert_int_equal(dt_processes_text(rows, DT_COUNT(rows), &plain, golden_begin(&golden)), 0);
+	golden_end(&golden, "ps.txt");
+	assert_int_equal(dt_processes_text(rows, DT_COUNT(rows), &(struct dt_render){.color = true, .columns = 100},
+					   golden_begin(&golden)),
+			 0);
+	golden_end(&golden, "ps-100.txt");
+	assert_int_equal(dt_processes_json(rows, DT_COUNT(rows), golden_begin(&golden)), 0);
+	golden_end(&golden, "ps.json");
+	/* None of them is in a container: the column is left out. */
+	assert_int_equal(dt_processes_text(rows + 1, 2, &(struct dt_render){.columns = 80}, golden_begin(&golden)), 0);
+	golden_end(&golden, "ps-80.txt");
+}
+
+static void test_full_disk(void **state)
+{
+	FILE *full = fopen("/dev/full", "w");
+
+	(void)state;
+	assert_non_null(full);
+	setvbuf(full, NULL, _IONBF, 0);
+	errno = 0;
+	assert_int_equal(dt_render_text(&ordinary, &plain, full), DT_ERUNTIME);
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(dt_render_json(&ordinary, full), DT_ERUNTIME);
+	fclose(full);
+}
+
+static void test_table(void **state)
+{
+	(void)state;
+	assert_null(dt_format_by_name("no such format"));
+	for (const struct dt_format *const *format = dt_formats(); *format; format++) {
+		assert_ptr_equal(dt_format_by_name((*format)->name), *format);
+		assert_non_null((*format)->snapshot);
+		assert_int_equal((*format)->extension[0], '.');
+		assert_true(strlen((*format)->description) > 10);
+	}
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_string_equal(dt_state_name(DT_STATE_GIL_WAIT), "waiting for the GIL");
+	assert_string_equal(dt_state_name((enum dt_state)99), "unknown");
+	assert_string_equal(dt_proof_name(DT_PROOF_PERCH), "perch");
+	assert_string_equal(dt_proof_name((enum dt_proof)99), "none");
+	assert_string_equal(dt_error_name(DT_ENOTFOUND), "not found");
+	assert_string_equal(dt_error_name(12), "runtime");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_text),  cmocka_unit_test(test_threads_alone),       cmocka_unit_test(test_json),
+	    cmocka_unit_test(test_table), cmocka_unit_test(test_recursion_is_folded), cmocka_unit_test(test_processes),
+	    cmocka_unit_test(test_names), cmocka_unit_test(test_full_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
