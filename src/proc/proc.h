@@ -36,10 +36,13 @@ ssize_t dt_proc_read(const struct dt_proc *proc, const char *name, char *buffer,
 int dt_proc_slurp(const struct dt_proc *proc, const char *name, size_t limit, struct dt_buf *out);
 
 /* Opens a file of the target's own file system view: path as the target sees it, through /proc/PID/root. The path comes
- * from the target: never follows it to a device or a FIFO that could block (O_NONBLOCK, regular files only). */
+ * from the target: never follows it to a device or a FIFO that could block, nor to a file of /proc or the like
+ * (-EINVAL). A relative path starts at the target's current directory and may not leave it. Returns a descriptor. */
 int dt_proc_open_file(const struct dt_proc *proc, const char *path);
 
-/* ---- threads ---- */
+/* ---- threads ----
+ * -ESRCH once the thread ended; -ENOTSUP where this kernel has no such file; -EPERM or -EACCES where it may not be read
+ * (syscall needs ptrace access, stat and schedstat do not). */
 
 /* Thread ids, ascending as the kernel lists them. The caller frees *tids. */
 int dt_proc_threads(const struct dt_proc *proc, int **tids, size_t *count);
@@ -54,6 +57,8 @@ struct dt_thread_stat {
 	char comm[64];
 };
 int dt_thread_stat(const struct dt_proc *proc, int tid, struct dt_thread_stat *stat);
+/* The same from the text of a stat file. -EIO if it makes no sense. */
+int dt_thread_stat_parse(const char *text, size_t length, struct dt_thread_stat *stat);
 
 /* How often the thread was put on a CPU (third field of schedstat). -ENOTSUP where the kernel does not count. */
 int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices);
@@ -66,6 +71,7 @@ struct dt_thread_call {
 	uint64_t sp, pc;
 };
 int dt_thread_call(const struct dt_proc *proc, int tid, struct dt_thread_call *call);
+int dt_thread_call_parse(const char *text, size_t length, struct dt_thread_call *call);
 
 /* The name of a system call on this machine, or NULL; and whether it only waits (sleep, futex, poll, wait4, ...). */
 const char *dt_syscall_name(long number);
@@ -101,8 +107,8 @@ void dt_maps_release(struct dt_maps *maps);
 const struct dt_map *dt_maps_at(const struct dt_maps *maps, uint64_t address);
 
 /* Opens the file behind a mapping, whatever became of its name: /proc/PID/exe if it is the same inode, then
- * /proc/PID/map_files, then the path through /proc/PID/root if device and inode are the same. -ENOENT if only memory is
- * left. */
+ * /proc/PID/map_files, then the path through /proc/PID/root if device and inode are the same (on btrfs, overlayfs and
+ * bcachefs the inode alone: stat and the map name different devices there). -ENOENT if only memory is left. */
 int dt_maps_open_file(const struct dt_proc *proc, const struct dt_map *map);
 
 /* ---- the process ---- */
@@ -118,6 +124,8 @@ struct dt_proc_info {
 	int tracer; /* pid of the process that traces it, 0 if none */
 };
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info);
+/* The same from the text of a stat file, which knows neither uid nor tracer. */
+int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *info);
 
 /* Arguments joined by spaces; the kernel's name in brackets for a process without any. In the arena; NULL if out of
  * memory. */

@@ -1,0 +1,25 @@
+/* What the files of this room share and nobody else needs. */
+#ifndef DT_PROC_DIR_H
+#define DT_PROC_DIR_H
+
+#include "proc/proc.h"
+
+/* Like dt_proc_read, with as many reads as the file needs; what is beyond size - 1 is cut off. */
+ssize_t dt_proc_read_cut(const struct dt_proc *proc, const char *name, char *buffer, size_t size);
+
+/* All names of the directory that are numbers, ascending. The caller frees *numbers. */
+int dt_dir_numbers(int fd, int **numbers, size_t *count);
+
+/* What the stat file knows of struct dt_proc_info: all but uid and tracer, which become 0. */
+int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info);
+
+/* The file behind a link of /proc/PID ("exe", "map_files/..."), if it is a regular file: nothing else is ever opened.
+ */
+int dt_proc_open_link(const struct dt_proc *proc, const char *name, uint64_t inode, unsigned dev_major,
+		      unsigned dev_minor);
+
+/* dt_proc_open_file, if inode and device are those of a mapping. -ESTALE otherwise. */
+int dt_proc_open_same(const struct dt_proc *proc, const char *path, uint64_t inode, unsigned dev_major,
+		      unsigned dev_minor);
+
+#endif

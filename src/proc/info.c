@@ -1,0 +1,122 @@
+/* The process as a whole: parent, owner, memory, command line, executable. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "proc/dir.h"
+#include "proc/proc.h"
+#include "proc/scan.h"
+
+#define COMMAND_LIMIT ((size_t)64 << 10)
+#define LINK_LIMIT    ((size_t)PATH_MAX + 16)
+
+static const char deleted[] = " (deleted)";
+
+int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *info)
+{
+	const char *close = memrchr(text, ')', length);
+	struct scan scan = {.at = close ? close + 2 : text, .end = text + length};
+	uint64_t ppid, user, system, threads, start, pages;
+
+	if (!close || scan.end - close < 3)
+		return -EIO;
+	*info = (struct dt_proc_info){.state = *scan.at};
+	if (!scan_skip(&scan, 1) || !scan_decimal(&scan, &ppid))
+		return -EIO;
+	if (!scan_skip(&scan, 10) || !scan_decimal(&scan, &user) || !scan_char(&scan, ' ') ||
+	    !scan_decimal(&scan, &system)) /* fields 14 and 15 */
+		return -EIO;
+	if (!scan_skip(&scan, 5) || !scan_decimal(&scan, &threads)) /* field 20 */
+		return -EIO;
+	if (!scan_skip(&scan, 2) || !scan_decimal(&scan, &start)) /* field 22 */
+		return -EIO;
+	if (!scan_skip(&scan, 2) || !scan_decimal(&scan, &pages)) /* field 24 */
+		return -EIO;
+	info->ppid = (int)DT_MIN(ppid, (uint64_t)INT_MAX);
+	info->threads = (unsigned)DT_MIN(threads, (uint64_t)UINT_MAX);
+	info->cpu_ticks = user + system;
+	info->start_ticks = start;
+	info->rss = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
+int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info)
+{
+	char text[1024];
+	ssize_t length = dt_proc_read(proc, "stat", text, sizeof(text));
+
+	return length < 0 ? (int)length : dt_proc_info_parse(text, (size_t)length, info);
+}
+
+int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info)
+{
+	struct dt_proc_info result;
+	char status[1024]; /* both lines stand before the list of groups, which may be long */
+	struct scan scan;
+	uint64_t real, effective, tracer;
+	ssize_t length;
+	int rc = dt_proc_stat_info(proc, &result);
+
+	if (rc < 0)
+		return rc;
+	length = dt_proc_read(proc, "status", status, sizeof(status));
+	if (length < 0)
+		return (int)length;
+	if (!dt_scan_status(status, "Uid", &scan) || !scan_decimal(&scan, &real) || !scan_char(&scan, '\t') ||
+	    !scan_decimal(&scan, &effective) || effective > UINT32_MAX)
+		return -EIO;
+	result.uid = (uid_t)effective;
+	if (dt_scan_status(status, "TracerPid", &scan) && scan_decimal(&scan, &tracer) && tracer <= INT_MAX)
+		result.tracer = (int)tracer;
+	*info = result;
+	return 0;
+}
+
+const char *dt_proc_command(const struct dt_proc *proc, struct dt_arena *arena)
+{
+	char text[COMMAND_LIMIT];
+	ssize_t length = dt_proc_read_cut(proc, "cmdline", text, sizeof(text));
+
+	while (length > 0 && (!text[length - 1] || text[length - 1] == ' '))
+		length--;
+	if (length > 0) {
+		for (char *p = text; (p = memchr(p, '\0', (size_t)(text + length - p)));)
+			*p++ = ' ';
+		return dt_arena_strndup(arena, text, (size_t)length);
+	}
+	/* A kernel thread, a zombie, or a program that wiped its arguments. */
+	length = dt_proc_read(proc, "comm", text, 256);
+	while (length > 0 && text[length - 1] == '\n')
+		text[--length] = '\0';
+	return length > 0 ? dt_arena_printf(arena, "[%s]", text) : dt_arena_strdup(arena, "");
+}
+
+static ssize_t read_link(const struct dt_proc *proc, const char *name, char text[LINK_LIMIT])
+{
+	ssize_t length = readlinkat(proc->dir, name, text, LINK_LIMIT - 1);
+
+	if (length < 0)
+		return -errno;
+	text[length] = '\0';
+	return length;
+}
+
+const char *dt_proc_executable(const struct dt_proc *proc, struct dt_arena *arena)
+{
+	char path[LINK_LIMIT], root[LINK_LIMIT];
+	ssize_t length = read_link(proc, "exe", path), above;
+	const size_t mark = sizeof(deleted) - 1;
+
+	if (length <= 0)
+		return dt_arena_strdup(arena, "");
+	if ((size_t)length > mark && !memcmp(path + length - mark, deleted, mark))
+		path[length -= (ssize_t)mark] = '\0';
+	/* Of a target in a chroot the kernel shows us the way from our own root. */
+	above = read_link(proc, "root", root);
+	if (above > 1 && above < length && !memcmp(path, root, (size_t)above) && path[above] == '/')
+		return dt_arena_strndup(arena, path + above, (size_t)(length - above));
+	return dt_arena_strndup(arena, path, (size_t)length);
+}
