@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/user.h"
 #include "base/util.h"
 #include "doctor/refusal.h"
 #include "doctor/small_file.h"

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,15 +61,4 @@ unsigned dt_field_numbers(const char *text, const char *name, int base, uint64_t
 		found++;
 	}
 	return found;
-}
-
-void dt_user_name(uid_t uid, char *name, size_t size)
-{
-	char buffer[4096];
-	struct passwd entry;
-	struct passwd *result = NULL;
-
-	name[0] = '\0';
-	if (getpwuid_r(uid, &entry, buffer, sizeof(buffer), &result) == 0 && result)
-		snprintf(name, size, "%s", result->pw_name);
 }

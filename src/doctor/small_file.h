@@ -13,7 +13,4 @@ ssize_t dt_small_file(const char *path, char *buffer, size_t size);
  */
 unsigned dt_field_numbers(const char *text, const char *name, int base, uint64_t *values, unsigned count);
 
-/* The name of a user cut to size, "" if there is none. */
-void dt_user_name(uid_t uid, char *name, size_t size);
-
 #endif
