@@ -40,6 +40,9 @@ int dt_elf_section(struct dt_elf *elf, const char *name, struct dt_elf_range *ra
  * Returns the number found or a negative errno. */
 int dt_elf_symbols(struct dt_elf *elf, const char *const *names, size_t count, struct dt_elf_range *found);
 
+/* The same in the dynamic symbols alone, by their hash table where there is one: a few reads however large the file. */
+int dt_elf_dynamic_symbols(struct dt_elf *elf, const char *const *names, size_t count, struct dt_elf_range *found);
+
 /* The load bias, given a mapping of the file: what to add to link-time addresses. -ENOENT if no PT_LOAD fits. */
 int dt_elf_bias(struct dt_elf *elf, uint64_t map_start, uint64_t map_offset, uint64_t *bias);
 
