@@ -1,0 +1,74 @@
+"""The layout tables are what CPython's headers say, and so is what debug offsets are turned into."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import BUILD, PYTHONS, ROOT, USABLE, each, skip
+
+GENERATE = ROOT / "scripts" / "gen-layout"
+RECORD = ROOT / "tests" / "golden" / "offsets" / "record.py"
+TABLED = [python for python in USABLE if python.version < (3, 13)]
+DESCRIBED = [python for python in PYTHONS if python.version >= (3, 13)]
+# Which parts of an interpreter are compiled in (a JIT, statistics) changes its size, and nothing that is read.
+BUILD_DEPENDENT = {"runtime.size", "interpreter.size"}
+
+
+def headers(python):
+    """The directory of this Python's Python.h, with the internal headers below."""
+    python.demand()
+    ask = "import sysconfig; print(sysconfig.get_path('include'))"
+    inside = subprocess.run([*python.argv, "-c", ask], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    directory = Path(python.root + inside)
+    if not (directory / "internal" / "pycore_pystate.h").exists():
+        skip(f"Python {python.text} has no internal headers installed")
+    return directory
+
+
+def generate(*args):
+    return subprocess.run([sys.executable, GENERATE, *args], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def fields(text):
+    return dict(line.split() for line in text.splitlines())
+
+
+def understood(table):
+    """What darter makes of a debug offsets table, given in hex."""
+    done = subprocess.run([BUILD / "tests" / "hammer" / "layout"], input=table, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    return fields(done.stdout)
+
+
+@each(TABLED)
+def test_the_committed_table_is_the_generated_one(python):
+    directory = headers(python)
+    major, minor = python.version[:2]
+    committed = (ROOT / "src" / "python" / f"layout_{major}_{minor}.c").read_text()
+    assert generate("--stdout", directory) == committed, f"Python {python.text} lies differently in memory"
+
+
+@each(TABLED)
+def test_the_compiled_table_is_complete(python):
+    """A field of the struct that the generator forgot would be 0 here."""
+    directory = headers(python)
+    major, minor = python.version[:2]
+    shown = subprocess.run([BUILD / "tests" / "hammer" / "layout", f"{major}.{minor}"], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout
+    assert fields(shown) == fields(generate("--fields", directory))
+
+
+@each(DESCRIBED)
+def test_a_live_table_is_understood_as_the_headers_say(python):
+    directory = headers(python)
+    live = subprocess.run([*python.argv, "-"], input=RECORD.read_text(), check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    found = understood(live)
+    assert found.pop("newer") == "0"
+    options = ["--free-threaded"] if python.threaded else []
+    wanted = fields(generate("--fields", *options, directory))
+    wrong = {name: (found.get(name), value) for name, value in wanted.items()
+             if found.get(name) != value and name not in BUILD_DEPENDENT}
+    assert not wrong, f"(understood, said by the headers): {wrong}"
+    assert found.keys() == wanted.keys()
