@@ -1,0 +1,288 @@
+/*
+ * The code objects that were seen, by address. Everything kept lies in one arena, which is emptied only at the
+ * beginning of a look, so that pointers handed out stay good during it; an object that changed leaves its old copy
+ * behind until then.
+ *
+ * Before a copy is used in a look it is held against memory:
+ *   - the object from its type up to its last pointer, byte by byte (all of that is constant while the object lives);
+ *   - length and hash of its name, and its line table.
+ * The second part is for a program that makes and drops functions in a loop: the allocator may well give every piece of
+ * the new one the address of the same piece of the old one.
+ */
+#include "python/code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "python/text.h"
+
+#define CACHE_LIMIT ((size_t)128 << 20) /* dropped at the next beginning when it holds more */
+#define HEAD_LIMIT  1024
+#define FILE_SLOTS  256
+#define TABLE_CHECK 1024 /* bytes of a line table that are compared */
+
+struct kept {
+	struct dt_code code; /* first: handed out */
+	uint32_t look;       /* in which it was last found to be true */
+	uint64_t name_object, table_object;
+	uint8_t name_sign[16]; /* length and hash of the name */
+	uint8_t head[];
+};
+
+/* File names that were read in this look, by the address of the str: functions of one file share them. */
+struct file_slot {
+	uint64_t object;
+	uint32_t look;
+	const char *text;
+};
+
+struct dt_code_cache {
+	const struct dt_layout *layout;
+	struct dt_arena arena;
+	struct kept **slots;
+	size_t slot_count, count; /* slot_count: 0 or a power of two, at least twice the count */
+	uint32_t look;
+	uint64_t code_type;            /* type object that was found to be named "code" */
+	uint32_t head_start, head_end; /* the constant part of a code object: within head_end bytes */
+	uint8_t head[HEAD_LIMIT];      /* the object being looked at */
+	struct file_slot files[FILE_SLOTS];
+};
+
+static uint32_t present(uint32_t offset)
+{
+	return offset == DT_ABSENT ? 0 : offset + 8;
+}
+
+struct dt_code_cache *dt_code_cache_new(const struct dt_layout *layout)
+{
+	struct dt_code_cache *cache = calloc(1, sizeof(*cache));
+	uint32_t end;
+
+	if (!cache)
+		return NULL;
+	end = DT_MAX(layout->code.filename, layout->code.name) + 8;
+	end = DT_MAX(end, DT_MAX(layout->code.linetable, layout->code.firstlineno) + 8);
+	end = DT_MAX(end, DT_MAX(present(layout->code.qualname), layout->object.ob_type + 8));
+	if (DT_MAX(end, present(layout->code.firsttraceable)) > HEAD_LIMIT) {
+		free(cache);
+		return NULL;
+	}
+	cache->layout = layout;
+	cache->head_start = layout->object.ob_type;
+	cache->head_end = end;
+	cache->look = 1;
+	dt_arena_init(&cache->arena, 2 * CACHE_LIMIT);
+	return cache;
+}
+
+void dt_code_cache_free(struct dt_code_cache *cache)
+{
+	if (!cache)
+		return;
+	dt_arena_release(&cache->arena);
+	free(cache->slots);
+	free(cache);
+}
+
+void dt_code_cache_begin(struct dt_code_cache *cache)
+{
+	cache->look++;
+	if (cache->arena.used <= CACHE_LIMIT && cache->look != 0)
+		return;
+	/* Too much, or the numbers of looks begin again. */
+	cache->look = 1;
+	cache->count = 0;
+	dt_arena_release(&cache->arena);
+	memset(cache->files, 0, sizeof(cache->files));
+	if (cache->slots)
+		memset(cache->slots, 0, cache->slot_count * sizeof(*cache->slots));
+}
+
+static size_t hash(uint64_t address)
+{
+	return (size_t)((address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* The slot of an address, or the free one where it belongs. */
+static struct kept **find_slot(const struct dt_code_cache *cache, uint64_t address)
+{
+	size_t at = hash(address) & (cache->slot_count - 1);
+
+	while (cache->slots[at] && cache->slots[at]->code.address != address)
+		at = (at + 1) & (cache->slot_count - 1);
+	return &cache->slots[at];
+}
+
+static int make_room(struct dt_code_cache *cache)
+{
+	struct kept **old = cache->slots;
+	size_t old_count = cache->slot_count;
+
+	if ((cache->count + 1) * 2 <= old_count)
+		return 0;
+	cache->slots = calloc(old_count ? old_count * 2 : 256, sizeof(struct kept *));
+	if (!cache->slots) {
+		cache->slots = old;
+		return -ENOMEM;
+	}
+	cache->slot_count = old_count ? old_count * 2 : 256;
+	for (size_t i = 0; i < old_count; i++)
+		if (old[i])
+			*find_slot(cache, old[i]->code.address) = old[i];
+	free(old);
+	return 0;
+}
+
+static uint64_t field(const struct dt_code_cache *cache, uint32_t offset)
+{
+	return dt_get64(cache->head + offset);
+}
+
+static int check_type(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t type)
+{
+	uint64_t name;
+	char text[5];
+	int rc;
+
+	if (type == cache->code_type)
+		return 0;
+	rc = dt_mem_read_u64(mem, type + cache->layout->type.name, &name);
+	if (rc == 0)
+		rc = dt_mem_read(mem, name, text, sizeof(text));
+	if (rc < 0)
+		return rc;
+	if (memcmp(text, "code", sizeof(text)) != 0)
+		return -EINVAL;
+	cache->code_type = type;
+	return 0;
+}
+
+/* Length and hash of a str lie side by side. */
+static int read_sign(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, uint8_t sign[16])
+{
+	return dt_mem_read(mem, object + cache->layout->unicode.length, sign, 16);
+}
+
+/* Whether a copy is still what lies in memory; cache->head holds the object as it is now. */
+static bool still_true(struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
+{
+	uint8_t sign[16], table[TABLE_CHECK];
+	size_t size = DT_MIN(kept->code.table_size, sizeof(table));
+	uint64_t table_size;
+
+	if (memcmp(kept->head, cache->head + cache->head_start, cache->head_end - cache->head_start) != 0)
+		return false;
+	if (read_sign(cache, mem, kept->name_object, sign) < 0 || memcmp(sign, kept->name_sign, sizeof(sign)) != 0)
+		return false;
+	if (!kept->code.table)
+		return true;
+	if (dt_mem_read_u64(mem, kept->table_object + cache->layout->bytes.ob_size, &table_size) < 0 ||
+	    table_size != kept->code.table_size)
+		return false;
+	return dt_mem_read(mem, kept->table_object + cache->layout->bytes.ob_sval, table, size) == 0 &&
+	       memcmp(table, kept->code.table, size) == 0;
+}
+
+/* A name beyond the limit is no reason to lose the stack. */
+static int read_text(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, const char **text)
+{
+	int rc = dt_text_read(mem, cache->layout, object, &cache->arena, text);
+
+	if (rc != -EFBIG)
+		return rc;
+	*text = "<too long>";
+	return 0;
+}
+
+static int read_file(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, const char **text)
+{
+	struct file_slot *slot = &cache->files[hash(object) % FILE_SLOTS];
+	int rc;
+
+	if (slot->object == object && slot->look == cache->look) {
+		*text = slot->text;
+		return 0;
+	}
+	rc = read_text(cache, mem, object, text);
+	if (rc == 0)
+		*slot = (struct file_slot){object, cache->look, *text};
+	return rc;
+}
+
+static int read_table(struct dt_code_cache *cache, struct dt_mem *mem, struct dt_code *code, uint64_t object)
+{
+	int rc = dt_bytes_read(mem, cache->layout, object, DT_TABLE_LIMIT, &cache->arena, &code->table,
+			       &code->table_size);
+
+	if (rc != -EFBIG)
+		return rc;
+	code->table = NULL; /* no line will be known */
+	code->table_size = 0;
+	return 0;
+}
+
+/* Makes a copy of the object in cache->head and of what it points to. */
+static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t address, struct kept **result)
+{
+	const struct dt_layout *layout = cache->layout;
+	size_t head_size = cache->head_end - cache->head_start;
+	struct kept *kept;
+	uint64_t shown;
+	int rc;
+
+	kept = dt_arena_calloc(&cache->arena, 1, sizeof(*kept) + head_size);
+	if (!kept)
+		return -ENOMEM;
+	memcpy(kept->head, cache->head + cache->head_start, head_size);
+	kept->name_object = field(cache, layout->code.name);
+	kept->table_object = field(cache, layout->code.linetable);
+	kept->code.address = address;
+	kept->code.first_line = dt_get32(cache->head + layout->code.firstlineno);
+	if (layout->code.firsttraceable != DT_ABSENT) {
+		uint32_t units = dt_get32(cache->head + layout->code.firsttraceable);
+
+		kept->code.first_traceable = units <= INT32_MAX / 2 ? units * 2 : 0;
+	}
+	if (layout->line_kind == DT_LINES_LOCATIONS)
+		kept->code.bytecode = address + layout->code.bytecode;
+	shown = layout->code.qualname == DT_ABSENT ? kept->name_object : field(cache, layout->code.qualname);
+	rc = read_text(cache, mem, shown, &kept->code.name);
+	if (rc == 0)
+		rc = read_file(cache, mem, field(cache, layout->code.filename), &kept->code.file);
+	if (rc == 0)
+		rc = read_table(cache, mem, &kept->code, kept->table_object);
+	if (rc == 0)
+		rc = read_sign(cache, mem, kept->name_object, kept->name_sign);
+	*result = kept;
+	return rc;
+}
+
+int dt_code_get(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t address, const struct dt_code **code)
+{
+	size_t size = DT_MAX(cache->head_end, present(cache->layout->code.firsttraceable));
+	struct kept **slot, *kept;
+	int rc = make_room(cache);
+
+	if (rc < 0)
+		return rc;
+	slot = find_slot(cache, address);
+	if (!*slot || (*slot)->look != cache->look) {
+		rc = dt_mem_read(mem, address, cache->head, size);
+		if (rc == 0)
+			rc = check_type(cache, mem, field(cache, cache->layout->object.ob_type));
+		if (rc < 0)
+			return rc;
+		if (!*slot || !still_true(cache, mem, *slot)) {
+			rc = read_code(cache, mem, address, &kept);
+			if (rc < 0)
+				return rc;
+			cache->count += !*slot;
+			*slot = kept;
+		}
+		(*slot)->look = cache->look;
+	}
+	*code = &(*slot)->code;
+	return 0;
+}

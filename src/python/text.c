@@ -1,0 +1,222 @@
+/* str, bytes and int of a foreign interpreter. The type of an object is checked by the subclass bits of its type, so
+ * that a pointer that went astray is noticed before its contents are taken for text. */
+#include "python/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+
+#define HEAD 256 /* more than the fixed part of any of these objects */
+
+/* Reads `size` bytes of an object into head and checks that its type has the flag (0: no check). */
+static int read_head(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, uint64_t flag,
+		     uint8_t head[HEAD], size_t size)
+{
+	uint64_t flags;
+	int rc;
+
+	if (size > HEAD || layout->object.ob_type > HEAD - 8 || layout->object.ob_type + 8 > size)
+		return -EINVAL;
+	rc = dt_mem_read(mem, object, head, size);
+	if (rc < 0 || !flag)
+		return rc;
+	rc = dt_mem_read_u64(mem, dt_get64(head + layout->object.ob_type) + layout->type.flags, &flags);
+	if (rc < 0)
+		return rc;
+	return flags & flag ? 0 : -EINVAL;
+}
+
+/* ---- UTF-8 ---- */
+
+static uint32_t character(const uint8_t *data, size_t index, unsigned kind)
+{
+	uint32_t c = kind == 1 ? data[index] : kind == 2 ? dt_get16(data + index * 2) : dt_get32(data + index * 4);
+
+	/* Lone surrogates and what is no character have no UTF-8; a NUL would end the text before its end. */
+	if (c == 0 || (c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff)
+		return 0xfffd;
+	return c;
+}
+
+static size_t put(char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+char *dt_utf8(struct dt_arena *arena, const uint8_t *data, size_t count, unsigned kind)
+{
+	size_t size = 0, used = 0;
+	char *text;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t c = character(data, i, kind);
+
+		size += c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	}
+	text = dt_arena_alloc(arena, size + 1);
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		used += put(text + used, character(data, i, kind));
+	text[used] = '\0';
+	return text;
+}
+
+/* ---- str ---- */
+
+struct text_place {
+	uint64_t data;
+	size_t count;
+	unsigned kind;
+};
+
+/*
+ * PyASCIIObject               ascii and compact: characters right behind it
+ *   PyCompactUnicodeObject    compact: characters right behind it
+ *     PyUnicodeObject         neither (subclasses of str, old C interfaces): a pointer to them right behind it
+ */
+static int find_text(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct text_place *place)
+{
+	uint8_t head[HEAD];
+	uint64_t length;
+	uint32_t state;
+	bool compact, ascii;
+	int rc = read_head(mem, layout, object, layout->type.unicode_flag, head, layout->unicode.ascii_size);
+
+	if (rc < 0)
+		return rc;
+	if (layout->unicode.length > HEAD - 8 || layout->unicode.state > HEAD - 4)
+		return -EINVAL;
+	length = dt_get64(head + layout->unicode.length);
+	state = dt_get32(head + layout->unicode.state);
+	compact = state >> layout->unicode.compact_bit & 1;
+	ascii = state >> layout->unicode.ascii_bit & 1;
+	place->kind = state >> layout->unicode.kind_shift & 7;
+	if ((place->kind != 1 && place->kind != 2 && place->kind != 4) || (ascii && place->kind != 1))
+		return -EINVAL;
+	if (length > INT64_MAX)
+		return -EINVAL;
+	if (length > DT_TEXT_LIMIT)
+		return -EFBIG;
+	place->count = (size_t)length;
+	if (!compact)
+		return dt_mem_read_u64(mem, object + layout->unicode.compact_size, &place->data);
+	place->data = object + (ascii ? layout->unicode.ascii_size : layout->unicode.compact_size);
+	return 0;
+}
+
+int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena,
+		 const char **text)
+{
+	uint8_t small[1024];
+	uint8_t *data = small;
+	struct text_place place;
+	char *result;
+	size_t size;
+	int rc = find_text(mem, layout, object, &place);
+
+	if (rc < 0)
+		return rc;
+	size = place.count * place.kind;
+	if (size > sizeof(small))
+		data = malloc(size);
+	if (!data)
+		return -ENOMEM;
+	rc = dt_mem_read(mem, place.data, data, size);
+	if (rc == 0) {
+		result = dt_utf8(arena, data, place.count, place.kind);
+		if (result)
+			*text = result;
+		else
+			rc = -ENOMEM;
+	}
+	if (data != small)
+		free(data);
+	return rc;
+}
+
+/* ---- bytes and int ---- */
+
+int dt_bytes_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, size_t limit,
+		  struct dt_arena *arena, const uint8_t **data, size_t *size)
+{
+	uint8_t head[HEAD];
+	uint8_t *copy;
+	uint64_t length;
+	int rc = read_head(mem, layout, object, layout->type.bytes_flag, head, layout->bytes.ob_sval);
+
+	if (rc < 0)
+		return rc;
+	if (layout->bytes.ob_size > HEAD - 8)
+		return -EINVAL;
+	length = dt_get64(head + layout->bytes.ob_size);
+	if (length > INT64_MAX)
+		return -EINVAL;
+	if (length > limit)
+		return -EFBIG;
+	copy = dt_arena_alloc(arena, (size_t)length + 1);
+	if (!copy)
+		return -ENOMEM;
+	rc = dt_mem_read(mem, object + layout->bytes.ob_sval, copy, (size_t)length);
+	if (rc < 0)
+		return rc;
+	copy[length] = 0;
+	*data = copy;
+	*size = (size_t)length;
+	return 0;
+}
+
+/* Digits of 30 bits, lowest first. The sign is that of ob_size, or the two lowest bits of the tag: 0 positive, 1 zero,
+ * 2 negative, with the number of digits above the third bit. */
+int dt_int_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, int64_t *value)
+{
+	uint8_t head[HEAD], digits[12];
+	unsigned __int128 sum = 0;
+	uint64_t word, count;
+	bool negative;
+	int rc = read_head(mem, layout, object, layout->type.integer_flag, head, layout->integer.digits);
+
+	if (rc < 0)
+		return rc;
+	if (layout->integer.size_or_tag > HEAD - 8)
+		return -EINVAL;
+	word = dt_get64(head + layout->integer.size_or_tag);
+	if (layout->integer.tagged) {
+		negative = (word & 3) == 2;
+		count = (word & 3) == 1 ? 0 : word >> 3;
+	} else {
+		negative = word > INT64_MAX;
+		count = negative ? 0 - word : word;
+	}
+	if (count > 3)
+		return -ERANGE;
+	rc = dt_mem_read(mem, object + layout->integer.digits, digits, (size_t)count * 4);
+	if (rc < 0)
+		return rc;
+	for (size_t i = (size_t)count; i-- > 0;)
+		sum = sum << 30 | (dt_get32(digits + i * 4) & 0x3fffffff);
+	if (sum > (unsigned __int128)INT64_MAX + negative)
+		return -ERANGE;
+	*value = negative ? (int64_t)(0 - (uint64_t)sum) : (int64_t)sum;
+	return 0;
+}
