@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import BUILD, PYTHONS, ROOT, USABLE, each, skip
+from harness import BUILD, PYTHONS, ROOT, USABLE, each, skip, visible
 
 GENERATE = ROOT / "scripts" / "gen-layout"
 RECORD = ROOT / "tests" / "golden" / "offsets" / "record.py"
@@ -33,12 +33,25 @@ def fields(text):
     return dict(line.split() for line in text.splitlines())
 
 
+def live_table(python):
+    """The debug offsets of a running interpreter, in hex."""
+    python.demand()
+    return subprocess.run([*python.argv, "-"], input=RECORD.read_text(), check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+
+
 def understood(table):
     """What darter makes of a debug offsets table, given in hex."""
     done = subprocess.run([BUILD / "tests" / "hammer" / "layout"], input=table, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stderr
     return fields(done.stdout)
+
+
+def compiled(major, minor):
+    """The table that is built into darter."""
+    return fields(subprocess.run([BUILD / "tests" / "hammer" / "layout", f"{major}.{minor}"], check=True,
+                                 stdout=subprocess.PIPE, text=True).stdout)
 
 
 @each(TABLED)
@@ -54,17 +67,13 @@ def test_the_compiled_table_is_complete(python):
     """A field of the struct that the generator forgot would be 0 here."""
     directory = headers(python)
     major, minor = python.version[:2]
-    shown = subprocess.run([BUILD / "tests" / "hammer" / "layout", f"{major}.{minor}"], check=True,
-                           stdout=subprocess.PIPE, text=True).stdout
-    assert fields(shown) == fields(generate("--fields", directory))
+    assert compiled(major, minor) == fields(generate("--fields", directory))
 
 
 @each(DESCRIBED)
 def test_a_live_table_is_understood_as_the_headers_say(python):
     directory = headers(python)
-    live = subprocess.run([*python.argv, "-"], input=RECORD.read_text(), check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
-    found = understood(live)
+    found = understood(live_table(python))
     assert found.pop("newer") == "0"
     options = ["--free-threaded"] if python.threaded else []
     wanted = fields(generate("--fields", *options, directory))
@@ -72,3 +81,16 @@ def test_a_live_table_is_understood_as_the_headers_say(python):
              if found.get(name) != value and name not in BUILD_DEPENDENT}
     assert not wrong, f"(understood, said by the headers): {wrong}"
     assert found.keys() == wanted.keys()
+
+
+@each(USABLE)
+def test_a_running_interpreter_agrees(python):
+    """A program follows its own runtime, threads, frames, dicts and instances by the layout, and compares."""
+    python.demand()
+    layout = understood(live_table(python)) if python.version >= (3, 13) else compiled(*python.version[:2])
+    layout.pop("newer", None)
+    with visible(python, "layout_probe.py") as script:
+        done = subprocess.run([*python.argv, script], input="".join(f"{k} {v}\n" for k, v in layout.items()),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) > 70, done.stdout
