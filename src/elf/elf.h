@@ -20,8 +20,11 @@ typedef ssize_t dt_elf_read_fn(void *context, uint64_t offset, void *buffer, siz
  * ELF). */
 int dt_elf_open(int fd, struct dt_elf **elf);
 
-/* Opens an image that lies in memory: no sections there, symbols come from PT_DYNAMIC. */
+/* Opens an image that lies in memory: no sections there, symbols come from PT_DYNAMIC. Where ld.so has relocated the
+ * addresses in there, they make sense only to the second one, which knows the load address (that of the mapping with
+ * file offset 0); prefer it. */
 int dt_elf_open_image(dt_elf_read_fn *read, void *context, struct dt_elf **elf);
+int dt_elf_open_image_at(dt_elf_read_fn *read, void *context, uint64_t load_address, struct dt_elf **elf);
 void dt_elf_free(struct dt_elf *elf);
 
 /* e_machine, and e_type (ET_DYN, ET_EXEC, ET_CORE). */
@@ -37,7 +40,8 @@ struct dt_elf_range {
 int dt_elf_section(struct dt_elf *elf, const char *name, struct dt_elf_range *range);
 
 /* Looks in .dynsym, then .symtab. For several names at once: found[i].size == 0 && address == 0 where there is none.
- * Returns the number found or a negative errno. */
+ * At most 64 names, each up to 255 bytes. .offset is 0 for what has no bytes in the file. Returns the number found or a
+ * negative errno. */
 int dt_elf_symbols(struct dt_elf *elf, const char *const *names, size_t count, struct dt_elf_range *found);
 
 /* The same in the dynamic symbols alone, by their hash table where there is one: a few reads however large the file. */
