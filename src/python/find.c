@@ -1,0 +1,186 @@
+/*
+ * Finding the interpreter of a process: the memory map is read once, its files are looked at in order of likelihood,
+ * and the first runtime that proves alive wins. Only if no file names a runtime are symbols searched the slow way, then
+ * memory itself.
+ */
+#include "python/find.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "python/find_inside.h"
+
+/* ---- by files ---- */
+
+static int try_file(struct dt_finder *f, const struct dt_find_module *module, const struct dt_find_file *file,
+		    bool in_memory)
+{
+	uint64_t bias = module->first->start - file->first_link;
+	struct dt_find_candidate c = {
+	    .module = module,
+	    .runtime = file->runtime + bias,
+	    .version = file->version ? file->version + bias : 0,
+	    .found_by = in_memory       ? "memory symbol"
+			: file->section ? "section"
+					: "symbol",
+	};
+	struct dt_version version;
+
+	if (file->kind == DT_FIND_RUNTIME)
+		return dt_find_try(f, &c);
+	if (file->kind != DT_FIND_OLD)
+		return DT_FIND_CONTINUE;
+	if (dt_find_version_in_name(module->first->path, &version) ||
+	    dt_find_version_of_file(f->proc, module, &version))
+		dt_find_note_unsupported(f, &version, "");
+	else
+		dt_find_note_unsupported(f, NULL, ": it is older than 3.7");
+	return DT_FIND_CONTINUE;
+}
+
+static int try_memory(struct dt_finder *f, const struct dt_find_module *module)
+{
+	struct dt_find_file file;
+	int code = dt_find_file_in_memory(f->mem, module, &file);
+
+	if (code < 0)
+		return dt_find_hard(code) ? code : DT_FIND_CONTINUE;
+	return try_file(f, module, &file, true);
+}
+
+static int try_module(struct dt_finder *f, const struct dt_find_module *module, bool deep)
+{
+	struct dt_find_file *file = dt_find_file_of(f->proc, module, deep, f->cache);
+	int code;
+
+	if (!file)
+		return -ENOMEM;
+	if (file->kind == DT_FIND_SHUT)
+		return deep ? DT_FIND_CONTINUE : try_memory(f, module);
+	code = try_file(f, module, file, false);
+	if (code != DT_FIND_CONTINUE || !file->known || file->kind == DT_FIND_NOTHING)
+		return code;
+	/* It came from the cache and did not prove right: perhaps it is another file by now. */
+	dt_find_file_forget(file);
+	file = dt_find_file_of(f->proc, module, deep, f->cache);
+	return file ? try_file(f, module, file, false) : -ENOMEM;
+}
+
+static int by_files(struct dt_finder *f, bool deep)
+{
+	int code;
+
+	for (unsigned rank = 0; rank < DT_FIND_RANKS; rank++)
+		for (size_t i = 0; i < f->count; i++) {
+			if (f->modules[i].rank != rank)
+				continue;
+			code = try_module(f, &f->modules[i], deep);
+			if (code)
+				return code;
+		}
+	return DT_FIND_CONTINUE;
+}
+
+/* ---- by scan ---- */
+
+/* The module whose data, or the bss behind it, holds the address. */
+static const struct dt_find_module *module_at(const struct dt_finder *f, uint64_t address)
+{
+	const struct dt_map *map = dt_maps_at(&f->maps, address);
+
+	if (map && !map->inode && map > f->maps.maps && map[-1].inode && map[-1].end == map->start)
+		map--;
+	for (size_t i = 0; map && i < f->count; i++)
+		if (map >= f->modules[i].first && map <= f->modules[i].last)
+			return &f->modules[i];
+	return NULL;
+}
+
+static int visit_hit(void *context, uint64_t address, bool cookie)
+{
+	struct dt_finder *f = context;
+	struct dt_find_candidate c = {.module = module_at(f, address), .found_by = "scan"};
+	int verdict;
+
+	if (cookie) {
+		struct dt_error before = f->reason;
+		int code;
+
+		c.runtime = address;
+		code = dt_find_try(f, &c);
+		/* Another profiler may keep a copy of such a table in its heap; the real one is data of a file. */
+		if (!c.module)
+			f->reason = before;
+		return code;
+	}
+	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
+		c.runtime = address - (*layout)->runtime.interpreters_head;
+		verdict = dt_find_try_table(f->mem, *layout, c.runtime, f->python);
+		if (verdict < 0)
+			return verdict;
+		if (verdict == DT_VERDICT_READY)
+			return dt_find_found(f, &c);
+	}
+	return DT_FIND_CONTINUE;
+}
+
+/* ---- all of it ---- */
+
+static int search(struct dt_finder *f)
+{
+	int code = by_files(f, false);
+
+	if (code || f->reason.code)
+		return code;
+	code = by_files(f, true);
+	if (code || f->reason.code)
+		return code;
+	return dt_find_scan(f->mem, &f->maps, visit_hit, f);
+}
+
+static int find_in_maps(struct dt_finder *f, struct dt_error *err)
+{
+	int code = dt_find_modules(&f->maps, &f->modules, &f->count);
+
+	if (code == 0)
+		code = search(f);
+	if (code == DT_FIND_FOUND)
+		return 0;
+	if (code < 0)
+		return dt_find_fail_errno(f->proc, code, err);
+	if (dt_proc_ended(f->proc))
+		return dt_find_fail_errno(f->proc, -ESRCH, err);
+	if (!f->reason.code)
+		return dt_find_fail_not_python(f->proc, f->maps.count == 0, f->cache, err);
+	if (err)
+		*err = f->reason;
+	return f->reason.code;
+}
+
+int dt_python_find_cached(const struct dt_proc *proc, struct dt_mem *mem, struct dt_find_cache *cache,
+			  struct dt_python *python, struct dt_error *err)
+{
+	struct dt_finder f = {.proc = proc, .mem = mem, .cache = cache, .python = python};
+	int code;
+
+	memset(python, 0, sizeof(*python));
+	code = dt_maps_read(proc, &f.maps);
+	if (code < 0)
+		return dt_find_fail_errno(proc, code, err);
+	code = find_in_maps(&f, err);
+	dt_maps_release(&f.maps);
+	return code;
+}
+
+int dt_python_find(const struct dt_proc *proc, struct dt_mem *mem, struct dt_python *python, struct dt_error *err)
+{
+	struct dt_find_cache *cache = dt_find_cache_new();
+	int code;
+
+	if (!cache)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	code = dt_python_find_cached(proc, mem, cache, python, err);
+	dt_find_cache_free(cache);
+	return code;
+}

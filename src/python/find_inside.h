@@ -1,0 +1,162 @@
+/* The inside of finding: shared by the find_*.c files and their tests, not for other rooms. */
+#ifndef DT_PYTHON_FIND_INSIDE_H
+#define DT_PYTHON_FIND_INSIDE_H
+
+#include <errno.h>
+
+#include "python/find.h"
+
+/* ---- modules: the files that are loaded in a process (find_files.c) ---- */
+
+/* A run of mappings of one file with rising offsets: one loaded program or library. */
+struct dt_find_module {
+	const struct dt_map *first, *last;
+	unsigned rank; /* 0 is looked at first */
+};
+#define DT_FIND_RANKS 4
+
+/* Fills *modules (in the arena of the maps). -ENOMEM. */
+int dt_find_modules(struct dt_maps *maps, struct dt_find_module **modules, size_t *count);
+
+/* The last part of a path; and whether it is named like an interpreter: "python3.12", "libpython3.12.so.1.0". */
+const char *dt_find_basename(const char *path);
+bool dt_find_named_python(const char *path);
+
+/* ---- what a file holds (find_files.c) ---- */
+
+enum dt_find_kind {
+	DT_FIND_UNSEEN,
+	DT_FIND_SHUT,    /* the file cannot be opened */
+	DT_FIND_NOTHING, /* opened, and no Python in it */
+	DT_FIND_RUNTIME, /* _PyRuntime: 3.7 and later */
+	DT_FIND_OLD,     /* an interpreter from before that */
+};
+
+struct dt_find_file {
+	struct dt_find_file *chain;
+	uint64_t device, inode, name; /* the key; name is a hash of the path */
+	enum dt_find_kind kind;
+	bool section; /* the runtime was found by its section, else by its symbol */
+	bool deep;    /* .symtab was looked at too */
+	bool known;   /* it was in the cache: its inode may have been used again since */
+	/* Link-time addresses; version is that of Py_Version, 0 where there is none. */
+	uint64_t runtime, version;
+	/* The module's first mapping has this offset when its first byte was linked at this address. */
+	uint64_t first_offset, first_link;
+};
+
+/* What the file behind a module holds, from the cache or by opening it. deep looks at .symtab too: slow. NULL if out of
+ * memory. */
+struct dt_find_file *dt_find_file_of(const struct dt_proc *proc, const struct dt_find_module *module, bool deep,
+				     struct dt_find_cache *cache);
+void dt_find_file_forget(struct dt_find_file *file);
+
+/* The same from the image in the target's memory, for a file that is gone. Fills *file; 0 or a negative errno. */
+int dt_find_file_in_memory(struct dt_mem *mem, const struct dt_find_module *module, struct dt_find_file *file);
+
+/* PY_VERSION as the file has it among its constants. For people, and for a program that hides sys.hexversion: not
+ * proof. */
+bool dt_find_version_of_file(const struct dt_proc *proc, const struct dt_find_module *module,
+			     struct dt_version *version);
+/* The first version in the bytes that stands alone between two NULs: 2.7 to 3.12. */
+bool dt_find_version_in_bytes(const char *bytes, size_t size, struct dt_version *version);
+/* "libpython3.7m.so.1.0" -> 3.7 */
+bool dt_find_version_in_name(const char *path, struct dt_version *version);
+
+/* ---- proof (find_prove.c) ---- */
+
+enum dt_find_verdict {
+	DT_VERDICT_NO,       /* this is no runtime of that layout */
+	DT_VERDICT_EMPTY,    /* a runtime without an interpreter: not yet begun, or shut down */
+	DT_VERDICT_STARTING, /* interpreters, but no thread in any of them, or no sys module yet */
+	DT_VERDICT_ENDING,
+	DT_VERDICT_READY,
+};
+
+struct dt_find_proof {
+	uint64_t interpreter, sysdict; /* of one interpreter that has threads */
+};
+
+/* Follows runtime -> interpreter -> thread -> interpreter. A verdict, or a negative errno if the target may not be read
+ * (-EPERM, -EACCES) or is gone (-ESRCH). */
+int dt_find_prove(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_find_proof *proof);
+
+/* sys.hexversion. -ENOENT if it is not there. */
+int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict, uint32_t *hex);
+
+/* Tries one table: proof, and sys.hexversion must agree with it. Fills layout, version and runtime of *python when
+ * ready. A verdict or a negative errno. */
+int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_python *python);
+
+/* The same with all tables until one fits. */
+int dt_find_try_tables(struct dt_mem *mem, uint64_t runtime, struct dt_python *python);
+
+/* Could this be the address of an object in a program's memory? */
+static inline bool dt_find_plausible(uint64_t address)
+{
+	return address >= 0x1000 && address < (UINT64_C(1) << 47) && (address & 7) == 0;
+}
+
+static inline bool dt_find_hard(int code)
+{
+	return code == -EACCES || code == -EPERM || code == -ESRCH;
+}
+
+/* ---- scan (find_scan.c) ---- */
+
+#define DT_FIND_SCAN_LIMIT ((size_t)64 << 20) /* of files' data, and again of anonymous memory */
+
+/* Searches memory for runtimes that no symbol names. visit is told where one may lie (cookie: the 3.13+ mark is there;
+ * else address is where interpreters.head may be, in a runtime of an older version), and ends the scan by returning
+ * non-zero, which is returned. 0 at the end, or a negative errno. */
+typedef int dt_find_visit_fn(void *context, uint64_t address, bool cookie);
+int dt_find_scan(struct dt_mem *mem, const struct dt_maps *maps, dt_find_visit_fn *visit, void *context);
+
+/* The same within one block of memory; the words of a hit must lie in it as a whole. */
+int dt_find_scan_block(const uint8_t *block, size_t size, uint64_t address, dt_find_visit_fn *visit, void *context);
+
+/* ---- one candidate (find_try.c) ---- */
+
+struct dt_finder {
+	const struct dt_proc *proc;
+	struct dt_mem *mem;
+	struct dt_find_cache *cache;
+	struct dt_maps maps;
+	struct dt_find_module *modules;
+	size_t count;
+	struct dt_python *python;
+	struct dt_error reason; /* code 0: no runtime was seen so far */
+};
+
+/* Where a runtime may lie. */
+struct dt_find_candidate {
+	const struct dt_find_module *module; /* NULL: in anonymous memory */
+	uint64_t runtime, version;           /* version: address of Py_Version or 0 */
+	const char *found_by;
+};
+
+enum { DT_FIND_CONTINUE = 0, DT_FIND_FOUND = 1 }; /* what a step returns, or a negative errno */
+
+/* Proves the candidate; fills f->python when it is found, else f->reason may say why not. */
+int dt_find_try(struct dt_finder *f, const struct dt_find_candidate *c);
+
+/* The rest of f->python, when layout and version are there already. DT_FIND_FOUND. */
+int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c);
+
+/* "Python 3.7 is not read yet"; version may be NULL, why goes behind it. */
+void dt_find_note_unsupported(struct dt_finder *f, const struct dt_version *version, const char *why);
+
+/* ---- words (find_words.c) ---- */
+
+/* The kernel's name of the process, printable. */
+void dt_find_name(const struct dt_proc *proc, char name[32]);
+
+/* "process 12 (sleep) has no Python interpreter in it", with a hint; zombies and kernel threads get their own words. */
+int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_find_cache *cache,
+			    struct dt_error *err);
+/* For a negative errno from /proc or from memory. */
+int dt_find_fail_errno(const struct dt_proc *proc, int code, struct dt_error *err);
+
+struct dt_version dt_version_from_hex(uint32_t hex);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * One candidate: a place where a runtime may lie. From 3.13 on it says itself what it is; before that a version that
+ * the file tells (Py_Version) chooses the table, else all tables are tried. Why a candidate was not taken is noted: a
+ * runtime that was found and cannot be read now (starting, ending) or at all (too old, free-threaded) is the reason to
+ * give if no better one comes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "python/debug_offsets.h"
+#include "python/find_inside.h"
+
+/* The first reason stays, except that one which will pass is better than one which will not. */
+#define note(f, code_, ...)                                                                                            \
+	do {                                                                                                           \
+		if (!(f)->reason.code || ((f)->reason.code != DT_EAGAIN && (code_) == DT_EAGAIN))                      \
+			dt_fail(&(f)->reason, code_, __VA_ARGS__);                                                     \
+	} while (0)
+
+static void note_verdict(struct dt_finder *f, int verdict)
+{
+	char name[32];
+
+	dt_find_name(f->proc, name);
+	if (verdict == DT_VERDICT_ENDING)
+		note(f, DT_EAGAIN, "Python is just ending in process %d (%s)", f->proc->pid, name);
+	else if (verdict == DT_VERDICT_STARTING)
+		note(f, DT_EAGAIN, "Python is just starting in process %d (%s)", f->proc->pid, name);
+	else
+		note(f, DT_EAGAIN,
+		     "Python is not running in process %d (%s) at this moment: it is starting, or was shut down",
+		     f->proc->pid, name);
+}
+
+void dt_find_note_unsupported(struct dt_finder *f, const struct dt_version *version, const char *why)
+{
+	char name[32];
+
+	dt_find_name(f->proc, name);
+	if (version)
+		note(f, DT_EUNSUPPORTED, "Python %u.%u is not read yet%s (process %d, %s)", version->major,
+		     version->minor, why, f->proc->pid, name);
+	else
+		note(f, DT_EUNSUPPORTED, "this Python is not read yet%s (process %d, %s)", why, f->proc->pid, name);
+}
+
+int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
+{
+	struct dt_python *python = f->python;
+
+	python->runtime = c->runtime;
+	python->found_by = c->found_by;
+	snprintf(python->library, sizeof(python->library), "%s", c->module ? c->module->first->path : "");
+	return DT_FIND_FOUND;
+}
+
+/* ---- one candidate ---- */
+
+static int try_self_described(struct dt_finder *f, const struct dt_find_candidate *c, const uint8_t *table, size_t size,
+			      uint32_t hex)
+{
+	struct dt_version version = dt_version_from_hex(hex);
+	struct dt_python *python = f->python;
+	struct dt_find_proof proof;
+	struct dt_error err = {0};
+	bool newer = false;
+	int verdict;
+
+	if (size >= 24 && dt_get64(table + 16) == 1) {
+		dt_find_note_unsupported(f, &version, " where it is built without the GIL (free-threaded)");
+		return DT_FIND_CONTINUE;
+	}
+	if (dt_debug_offsets_layout(table, size, &python->layout, &newer, &err) < 0) {
+		note(f, err.code, "%s", err.message);
+		return DT_FIND_CONTINUE;
+	}
+	verdict = dt_find_prove(f->mem, &python->layout, c->runtime, &proof);
+	if (verdict < 0)
+		return verdict;
+	if (verdict == DT_VERDICT_NO) {
+		dt_find_note_unsupported(f, &version, ": its structures are not as it says");
+		return DT_FIND_CONTINUE;
+	}
+	if (verdict != DT_VERDICT_READY) {
+		note_verdict(f, verdict);
+		return DT_FIND_CONTINUE;
+	}
+	python->version = version;
+	python->newer = newer;
+	return dt_find_found(f, c);
+}
+
+/* A version that is known from elsewhere: its table must prove right, sys.hexversion is not asked. */
+static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, struct dt_version version, bool *decided)
+{
+	const struct dt_layout *layout = dt_layout_for(version.major, version.minor);
+	struct dt_find_proof proof;
+	int verdict;
+
+	*decided = false;
+	if (!layout)
+		return DT_FIND_CONTINUE;
+	verdict = dt_find_prove(f->mem, layout, c->runtime, &proof);
+	if (verdict < 0)
+		return verdict;
+	*decided = verdict != DT_VERDICT_NO;
+	if (verdict == DT_VERDICT_READY) {
+		f->python->layout = *layout;
+		f->python->version = version;
+		return dt_find_found(f, c);
+	}
+	if (*decided)
+		note_verdict(f, verdict);
+	return DT_FIND_CONTINUE;
+}
+
+/* No table fits, or only half: what the file says of itself helps to tell why. */
+static int try_file_version(struct dt_finder *f, const struct dt_find_candidate *c, int verdict)
+{
+	struct dt_version version;
+	bool have, decided;
+	int code;
+
+	have = c->module && (dt_find_version_of_file(f->proc, c->module, &version) ||
+			     dt_find_version_in_name(c->module->first->path, &version));
+	if (have && (version.major < 3 || version.minor < 8)) {
+		dt_find_note_unsupported(f, &version, "");
+		return DT_FIND_CONTINUE;
+	}
+	if (have && verdict == DT_VERDICT_STARTING) {
+		code = try_version(f, c, version, &decided);
+		if (code || decided)
+			return code;
+	}
+	if (verdict == DT_VERDICT_NO)
+		dt_find_note_unsupported(f, have ? &version : NULL,
+					 ": its structures are not those of an ordinary build");
+	else
+		note_verdict(f, verdict);
+	return DT_FIND_CONTINUE;
+}
+
+static int try_tables(struct dt_finder *f, const struct dt_find_candidate *c)
+{
+	uint64_t hex;
+	bool decided;
+	int code, verdict;
+
+	if (c->version && dt_mem_read_u64(f->mem, c->version, &hex) == 0 && hex <= UINT32_MAX) {
+		code = try_version(f, c, dt_version_from_hex((uint32_t)hex), &decided);
+		if (code || decided)
+			return code;
+	}
+	verdict = dt_find_try_tables(f->mem, c->runtime, f->python);
+	if (verdict < 0)
+		return verdict;
+	if (verdict == DT_VERDICT_READY)
+		return dt_find_found(f, c);
+	return try_file_version(f, c, verdict);
+}
+
+int dt_find_try(struct dt_finder *f, const struct dt_find_candidate *c)
+{
+	uint8_t table[DT_DEBUG_OFFSETS_MAX];
+	size_t size = sizeof(table);
+	uint32_t hex;
+	int code;
+
+	if (!dt_find_plausible(c->runtime))
+		return DT_FIND_CONTINUE;
+	code = dt_mem_read(f->mem, c->runtime, table, size);
+	if (code == -EFAULT) { /* a small runtime at the end of its mapping */
+		size = DT_MIN(size, 4096 - (c->runtime & 4095));
+		code = dt_mem_read(f->mem, c->runtime, table, size);
+	}
+	if (code < 0)
+		return dt_find_hard(code) ? code : DT_FIND_CONTINUE;
+	if (dt_debug_offsets_version(table, size, &hex))
+		return try_self_described(f, c, table, size, hex);
+	return try_tables(f, c);
+}

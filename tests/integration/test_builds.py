@@ -1,0 +1,389 @@
+"""Python is found in every kind of build, whatever its files are called and whatever became of them."""
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import (BUILD, PYTHONS, ROOT, SYSTEM, TARGETS, USABLE, Python, children, each, need_program, process_state,
+                     skip, target, visible, wait_for)
+
+HAMMER = BUILD / "tests" / "hammer"
+OLD = [python for python in PYTHONS if python.version < (3, 8)]
+HOST = [python for python in USABLE if not python.root and not python.missing]
+SHARED = [python for python in HOST if python.shared]
+NOT_PYTHON, AGAIN, UNSUPPORTED, ENDED = -5, -7, -8, -6
+
+
+# ---- asking ----
+
+
+def find(*pids, options=(), wrap=()):
+    """What tests/hammer/find prints: {pid: line without the pid}."""
+    argv = [*wrap, HAMMER / "find", *options, *pids]
+    done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=100, check=True)
+    return {int(line.split(" ", 1)[0]): line.split(" ", 1)[1] for line in done.stdout.splitlines() if line[:1].isdigit()}
+
+
+class Found:
+    def __init__(self, line):
+        match = re.fullmatch(r"ok (\S+) (section|symbol|memory symbol|scan) 0x([0-9a-f]+) (.*?)( newer)?", line)
+        assert match, line
+        self.version, self.by, self.runtime, self.library = match[1], match[2], int(match[3], 16), match[4]
+
+
+def found(pid, python, by=None, **how):
+    answer = Found(find(pid, **how)[pid])
+    assert answer.version == python.text.rstrip("+"), (answer.version, python.text)
+    if by:
+        assert answer.by == by, answer.by
+    return answer
+
+
+def refused(pid, code, words, **how):
+    line = find(pid, **how)[pid]
+    assert line.startswith(f"{code} "), line
+    assert re.search(words, line), line
+    return line
+
+
+def usual_way(python):
+    return "section" if python.version >= (3, 10) else "symbol"
+
+
+# ---- making odd builds ----
+
+
+def prefix(python):
+    done = subprocess.run([python.path, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def library_of(python):
+    """The file that holds the interpreter, as a process of that Python has it mapped."""
+    with target(python, "sleeper.py") as program:
+        return Found(find(program.pid)[program.pid]).library
+
+
+class Copy:
+    """A copy of a Python's program and library in a directory of its own; the standard library stays where it is."""
+
+    def __init__(self, python, folder):
+        self.python = python
+        self.program = folder / "bin" / "python"
+        self.program.parent.mkdir()
+        shutil.copy(os.path.realpath(python.path), self.program)
+        self.library = None
+        self.env = {"PYTHONHOME": prefix(python)}
+        if python.shared:
+            original = Path(library_of(python))
+            self.library = folder / "lib" / original.name
+            self.library.parent.mkdir()
+            shutil.copy(original, self.library)
+            self.env["LD_LIBRARY_PATH"] = str(self.library.parent)
+
+    @property
+    def holder(self):
+        """The file with the interpreter in it."""
+        return self.library or self.program
+
+    def start(self, **how):
+        copied = Python(str(self.program), "", self.python.version, self.python.text, self.python.shared)
+        return target(copied, "sleeper.py", env=self.env, **how)
+
+
+@contextlib.contextmanager
+def copy_of(python):
+    python.demand()
+    with tempfile.TemporaryDirectory(prefix="darter-build-") as folder:
+        yield Copy(python, Path(folder))
+
+
+def strip(path):
+    subprocess.run([need_program("strip"), "--strip-all", str(path)], check=True)
+
+
+def cut_section_headers(path):
+    """What `objcopy --strip-section-headers` of newer binutils does: e_shoff, e_shnum and e_shstrndx are zero."""
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<Q", data, 0x28, 0)
+    struct.pack_into("<HH", data, 0x3C, 0, 0)
+    path.write_bytes(data)
+
+
+def hide_symbols(path):
+    """Nothing names the runtime any more, as in a program that has Python linked in and exports nothing."""
+    data = path.read_bytes()
+    assert b"\0_PyRuntime\0" in data
+    path.write_bytes(data.replace(b"\0_PyRuntime\0", b"\0_PyHiddenX\0"))
+
+
+# ---- ordinary ----
+
+
+@each(USABLE)
+def test_found(python):
+    with target(python, "sleeper.py") as program:
+        answer = found(program.pid, python, usual_way(python))
+        exe = os.readlink(f"/proc/{program.pid}/exe")
+        exe = exe[len(os.path.realpath(python.root)):] if python.root else exe
+        if python.shared:
+            assert "/libpython" in answer.library, answer.library
+        else:
+            assert answer.library == exe, (answer.library, exe)
+        assert find(program.pid, options=["--likely"])[program.pid] == "likely"
+
+
+@each(OLD)
+def test_too_old(python):
+    with target(python, "sleeper.py") as program:
+        refused(program.pid, UNSUPPORTED, rf"Python {python.version[0]}\.{python.version[1]} is not read yet")
+        assert find(program.pid, options=["--likely"])[program.pid] == "likely"
+
+
+def test_one_cache_for_many():
+    with contextlib.ExitStack() as stack:
+        programs = [stack.enter_context(target(python, "sleeper.py")) for python in HOST for _ in range(2)]
+        pids = [program.pid for program in programs]
+        alone = {pid: find(pid)[pid] for pid in pids}
+        assert find(*pids, options=["--cached"]) == alone
+        assert set(find(*pids, options=["--likely", "--cached"]).values()) == {"likely"}
+
+
+@each(HOST)
+def test_symlink_and_venv(python):
+    with tempfile.TemporaryDirectory(prefix="darter-venv-") as folder:
+        made = subprocess.run([python.path, "-m", "venv", "--without-pip", f"{folder}/venv"], capture_output=True, text=True)
+        if made.returncode:
+            skip(f"venv cannot be made: {made.stderr or made.stdout}")
+        link = Path(folder) / "snake"
+        link.symlink_to(python.path)
+        for path in (link, Path(folder) / "venv" / "bin" / "python"):
+            other = Python(str(path), "", python.version, python.text, python.shared)
+            with target(other, "sleeper.py", env={} if path != link else {"PYTHONHOME": prefix(python)}) as program:
+                found(program.pid, python, usual_way(python))
+
+
+def test_standalone():
+    made = subprocess.run([ROOT / "scripts" / "standalone"], capture_output=True, text=True, timeout=100)
+    if made.returncode == 3:
+        skip(made.stderr.strip().splitlines()[-1])
+    path = made.stdout.strip()
+    text = subprocess.run([path, "-c", "import platform; print(platform.python_version())"], capture_output=True,
+                          text=True, check=True).stdout.strip()
+    python = Python(path, "", [int(part) for part in text.split(".")[:2]], text)
+    with target(python, "sleeper.py") as program:
+        assert found(program.pid, python, "section").library == os.path.realpath(path)
+
+
+# ---- less in the files ----
+
+
+@each(HOST)
+def test_stripped(python):
+    with copy_of(python) as copy:
+        strip(copy.program)
+        strip(copy.holder)
+        with copy.start() as program:
+            assert found(program.pid, python, usual_way(python)).library == str(copy.holder)
+
+
+@each(HOST)
+def test_without_section_headers(python):
+    with copy_of(python) as copy:
+        strip(copy.holder)
+        cut_section_headers(copy.holder)
+        with copy.start() as program:
+            assert found(program.pid, python, "symbol").library == str(copy.holder)
+
+
+@each(HOST)
+def test_nothing_names_it(python):
+    with copy_of(python) as copy:
+        strip(copy.holder)
+        cut_section_headers(copy.holder)
+        hide_symbols(copy.holder)
+        with copy.start() as program:
+            assert found(program.pid, python, "scan").library == str(copy.holder)
+
+
+# ---- files that are gone ----
+
+
+@each(HOST)
+def test_deleted(python):
+    with copy_of(python) as copy:
+        with copy.start() as program:
+            copy.program.unlink()
+            if copy.library:
+                copy.library.unlink()
+            assert found(program.pid, python).library == str(copy.holder)
+
+
+@each(HOST)
+def test_replaced(python):
+    with copy_of(python) as copy:
+        with copy.start() as program:
+            for path in {copy.program, copy.holder}:
+                other = path.with_name("new")
+                shutil.copy("/bin/sh", other)
+                other.rename(path)
+            assert found(program.pid, python).library == str(copy.holder)
+
+
+@each(SHARED)
+def test_deleted_library_without_privileges(python):
+    """Without capabilities a deleted library cannot be opened: what is left of it is its image in memory."""
+    plain = [need_program("setpriv"), "--bounding-set=-all", "--inh-caps=-all"]
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    if scope.exists() and scope.read_text().strip() != "0":
+        skip("Yama lets nobody look into a process that is not its child")
+    with copy_of(python) as copy:
+        with copy.start(wrap=plain) as program:
+            copy.library.unlink()
+            assert found(program.pid, python, "memory symbol", wrap=plain).library == str(copy.library)
+
+
+def test_program_in_a_memfd():
+    with tempfile.NamedTemporaryFile(suffix=".py", mode="w") as script:
+        script.write("import os, sys\n"
+                     "fd = os.memfd_create('hidden', 0)\n"
+                     "os.write(fd, open(sys.argv[1], 'rb').read())\n"
+                     "os.execve(fd, ['worker', sys.argv[2]], dict(os.environ, PYTHONHOME=sys.base_prefix))\n")
+        script.flush()
+        if SYSTEM.shared:
+            skip("the system's Python is not linked statically")
+        with target(SYSTEM, script.name, os.path.realpath(SYSTEM.path), TARGETS / "sleeper.py") as program:
+            assert "memfd" in found(program.pid, SYSTEM, usual_way(SYSTEM)).library
+
+
+# ---- embedded ----
+
+
+def config(python, *names):
+    code = "import sysconfig, sys; print('\\n'.join(str(sysconfig.get_config_var(n) or '') for n in sys.argv[1:]))"
+    done = subprocess.run([python.path, "-c", code, *names], capture_output=True, text=True, check=True)
+    return done.stdout.split("\n")[: len(names)]
+
+
+def compile_embed(python, folder, *libraries):
+    (include,) = config(python, "INCLUDEPY")
+    if not Path(include, "Python.h").exists():
+        skip(f"no Python.h for {python.label}")
+    program = Path(folder) / "service"
+    subprocess.run([need_program("gcc"), "-o", str(program), str(TARGETS / "embed.c"), f"-I{include}", *libraries], check=True)
+    return Python(str(program), "", python.version, python.text, python.shared)
+
+
+@each(SHARED)
+def test_embedded(python):
+    folder_of_library, version = config(python, "LIBDIR", "LDVERSION")
+    with tempfile.TemporaryDirectory(prefix="darter-embed-") as folder:
+        service = compile_embed(python, folder, f"-L{folder_of_library}", f"-Wl,-rpath,{folder_of_library}", f"-lpython{version}")
+        with target(service, "sleeper.py", env={"PYTHONHOME": prefix(python)}) as program:
+            found(program.pid, python, usual_way(python))
+            assert find(program.pid, options=["--likely"])[program.pid] == "likely"
+
+
+@each([python for python in HOST if not python.shared])
+def test_linked_in_and_stripped(python):
+    """A program that has libpython.a in it, exports nothing and is stripped: its section still tells (3.10+)."""
+    folder_of_archive, archive, libraries, system = config(python, "LIBPL", "LIBRARY", "LIBS", "SYSLIBS")
+    path = Path(folder_of_archive, archive)
+    if not path.exists():
+        skip(f"no {archive}")
+    with tempfile.TemporaryDirectory(prefix="darter-embed-") as folder:
+        try:
+            service = compile_embed(python, folder, str(path), "-lexpat", "-lz", *libraries.split(), *system.split())
+        except subprocess.CalledProcessError:
+            skip(f"{archive} does not link here: libraries that it needs are missing")
+        for step, by in ((strip, usual_way(python)), (cut_section_headers, "scan")):
+            step(Path(service.path))
+            with target(service, "sleeper.py", env={"PYTHONHOME": prefix(python)}) as program:
+                assert found(program.pid, python, by).library == service.path
+
+
+def load(python, *args, folder=None):
+    """tests/hammer/load, started like a script of its own."""
+    loader = Python(str(HAMMER / "load"), "", python.version, python.text, python.shared)
+    first, *rest = args
+    return target(loader, first, *rest, env={"PYTHONHOME": prefix(python)})
+
+
+@each(SHARED)
+def test_library_of_another_name(python):
+    """As PyInstaller and the like do: libpython is unpacked somewhere, renamed and loaded at run time."""
+    with tempfile.TemporaryDirectory(prefix="darter-load-") as folder:
+        library = Path(folder) / "libfoo.so"
+        shutil.copy(library_of(python), library)
+        with load(python, library, "run", TARGETS / "sleeper.py") as program:
+            assert found(program.pid, python, usual_way(python)).library == str(library)
+            assert find(program.pid, options=["--likely"])[program.pid] == "likely"
+
+
+@each(SHARED)
+def test_not_begun_and_shut_down(python):
+    library = library_of(python)
+    for what in ("idle", "finish"):
+        with load(python, library, what) as program:
+            refused(program.pid, AGAIN, "Python is (not running|just)")
+
+
+def test_two_libraries():
+    if len(SHARED) < 2:
+        skip("needs two Pythons with a shared library")
+    idle, busy = SHARED[0], SHARED[-1]
+    for first, second in ((idle, busy), (busy, idle)):
+        with load(second, library_of(first), library_of(second), "run", TARGETS / "sleeper.py") as program:
+            assert found(program.pid, second).library == library_of(second)
+
+
+# ---- no Python ----
+
+
+@contextlib.contextmanager
+def running(*argv):
+    process = subprocess.Popen([str(word) for word in argv])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_no_python():
+    with running("sleep", "3600") as process:
+        wait_for(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", "sleep to be started")
+        line = refused(process.pid, NOT_PYTHON, rf"process {process.pid} \(sleep\) has no Python interpreter in it")
+        assert "darter ps" in line
+        assert find(process.pid, options=["--likely"])[process.pid] == "unlikely"
+
+
+def test_shell_with_a_python_child():
+    with visible(SYSTEM, "sleeper.py") as script:
+        with running("sh", "-c", f"'{SYSTEM.path}' '{script}' >/dev/null; exit 0") as shell:
+            child = wait_for(lambda: children(shell.pid), "a child of the shell")[0]
+            try:
+                wait_for(lambda: find(child)[child].startswith("ok"), "Python in the child")
+                refused(shell.pid, NOT_PYTHON, rf"child {child} looks like Python: darter dump {child}")
+            finally:
+                os.kill(child, signal.SIGKILL)
+
+
+def test_zombie():
+    process = subprocess.Popen(["true"])
+    wait_for(lambda: process_state(process.pid) == "Z", "the end of true")
+    refused(process.pid, ENDED, r"has ended; it is a zombie until process \d+ takes notice")
+    process.wait()
+
+
+def test_kernel_thread():
+    if not Path("/proc/2/comm").exists() or Path("/proc/2/comm").read_text() != "kthreadd\n":
+        skip("no kernel threads to be seen here")
+    refused(2, NOT_PYTHON, r"process 2 \(kthreadd\) is a thread of the kernel")
