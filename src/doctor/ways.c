@@ -60,14 +60,16 @@ static const char *container_id(const struct dt_evidence_self *self)
 	return length == 12 && self->host[length] == '\0' ? self->host : "CONTAINER";
 }
 
+/* A capability that is added to a container reaches only root in it: other users get the user id as well. */
 static void docker_capability(const struct dt_evidence_self *self, struct dt_error *err)
 {
 	const char *engine = dt_way_engine(self);
 
 	dt_hint(err, "This container was started without CAP_SYS_PTRACE. Start it with:");
-	dt_hint(err, "    %s run --cap-add SYS_PTRACE ...", engine);
+	dt_hint(err, "    %s run --cap-add SYS_PTRACE %s...", engine, self->euid == 0 ? "" : "--user 0 ");
 	dt_hint(err, "or in the compose file:");
-	dt_hint(err, "    services:\n      NAME:\n        cap_add: [\"SYS_PTRACE\"]");
+	dt_hint(err, "    services:\n      NAME:\n        cap_add: [\"SYS_PTRACE\"]%s",
+		self->euid == 0 ? "" : "\n        user: \"0\"");
 	dt_hint(err, "or, without a restart, from the host:");
 	dt_hint(err, "    %s exec --privileged --user 0 %s %s", engine, container_id(self),
 		self->command[0] ? self->command : "darter ...");
@@ -76,7 +78,8 @@ static void docker_capability(const struct dt_evidence_self *self, struct dt_err
 static void kubernetes_capability(const struct dt_evidence_self *self, struct dt_error *err)
 {
 	dt_hint(err, "This container was started without CAP_SYS_PTRACE. Add to it in the pod's description:");
-	dt_hint(err, "    securityContext:\n      capabilities:\n        add: [\"SYS_PTRACE\"]");
+	dt_hint(err, "    securityContext:\n      capabilities:\n        add: [\"SYS_PTRACE\"]%s",
+		self->euid == 0 ? "" : "\n      runAsUser: 0");
 	dt_hint(err, "A container beside the program needs that too, and in the pod's spec:");
 	dt_hint(err, "    shareProcessNamespace: true");
 	dt_hint(err, "or, without a restart, from an image that has darter:");

@@ -165,6 +165,39 @@ static void root_in_a_pod_gets_the_yaml(void **state)
 	     "    kubectl debug -it worker-0 --profile=general --image=IMAGE --target=CONTAINER");
 }
 
+static void a_user_in_a_container_must_become_root_too(void **state)
+{
+	struct dt_evidence e = evidence();
+	const char *message = "process 12 belongs to root (uid 0) and you are alice (uid 1000) without CAP_SYS_PTRACE";
+
+	(void)state;
+	make_target_root(&e);
+	e.self.bounding = 0;
+	e.self.runtime = DT_RUNTIME_KUBERNETES;
+	e.self.host[0] = '\0';
+	says(&e, DT_REFUSAL_OTHER_USER, "owned by root", message,
+	     "This container was started without CAP_SYS_PTRACE. Add to it in the pod's description:\n"
+	     "    securityContext:\n"
+	     "      capabilities:\n"
+	     "        add: [\"SYS_PTRACE\"]\n"
+	     "      runAsUser: 0\n"
+	     "A container beside the program needs that too, and in the pod's spec:\n"
+	     "    shareProcessNamespace: true\n"
+	     "or, without a restart, from an image that has darter:\n"
+	     "    kubectl debug -it POD --profile=general --image=IMAGE --target=CONTAINER");
+	e.self.runtime = DT_RUNTIME_DOCKER;
+	says(&e, DT_REFUSAL_OTHER_USER, "owned by root", message,
+	     "This container was started without CAP_SYS_PTRACE. Start it with:\n"
+	     "    docker run --cap-add SYS_PTRACE --user 0 ...\n"
+	     "or in the compose file:\n"
+	     "    services:\n"
+	     "      NAME:\n"
+	     "        cap_add: [\"SYS_PTRACE\"]\n"
+	     "        user: \"0\"\n"
+	     "or, without a restart, from the host:\n"
+	     "    docker exec --privileged --user 0 CONTAINER darter dump 12");
+}
+
 static void other_containers_are_named_too(void **state)
 {
 	struct dt_evidence e = evidence();
@@ -436,6 +469,7 @@ int main(void)
 	    cmocka_unit_test(sudo_is_not_proposed_where_it_cannot_work),
 	    cmocka_unit_test(root_in_docker_gets_the_run_line),
 	    cmocka_unit_test(root_in_a_pod_gets_the_yaml),
+	    cmocka_unit_test(a_user_in_a_container_must_become_root_too),
 	    cmocka_unit_test(other_containers_are_named_too),
 	    cmocka_unit_test(groups_and_setuid_are_told_apart_from_other_users),
 	    cmocka_unit_test(a_process_may_refuse_by_itself),
