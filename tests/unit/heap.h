@@ -9,7 +9,7 @@
 #include "python/layout.h"
 
 #define HEAP_BASE UINT64_C(0x7f1200000000)
-#define HEAP_SIZE ((size_t)256 << 10)
+#define HEAP_SIZE ((size_t)512 << 10)
 
 struct heap {
 	const struct dt_layout *layout;
