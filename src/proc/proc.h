@@ -47,6 +47,9 @@ int dt_proc_open_file(const struct dt_proc *proc, const char *path);
 /* Thread ids, ascending as the kernel lists them. The caller frees *tids. */
 int dt_proc_threads(const struct dt_proc *proc, int **tids, size_t *count);
 
+/* True if the process has such a thread. */
+bool dt_thread_exists(const struct dt_proc *proc, int tid);
+
 struct dt_thread_stat {
 	char state;         /* R S D Z T t X I ... */
 	int processor;      /* CPU it ran on last */

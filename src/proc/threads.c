@@ -37,14 +37,21 @@ static void thread_path(char path[THREAD_PATH], int tid, const char *name)
 	strcpy(p, name);
 }
 
+bool dt_thread_exists(const struct dt_proc *proc, int tid)
+{
+	char path[THREAD_PATH];
+
+	if (tid <= 0)
+		return false;
+	thread_path(path, tid, "stat");
+	return faccessat(proc->dir, path, F_OK, 0) == 0;
+}
+
 /* A file that is missing means that the thread ended, unless the thread is still there: then this kernel has no such
  * file. */
 static int why_missing(const struct dt_proc *proc, int tid)
 {
-	char path[THREAD_PATH];
-
-	thread_path(path, tid, "stat");
-	return faccessat(proc->dir, path, F_OK, 0) ? -ESRCH : -ENOTSUP;
+	return dt_thread_exists(proc, tid) ? -ENOTSUP : -ESRCH;
 }
 
 static ssize_t read_thread(const struct dt_proc *proc, int tid, const char *name, char *buffer, size_t size)

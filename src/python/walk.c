@@ -1,0 +1,222 @@
+/*
+ * Interpreters and threads of one look; walk_frames.c follows the frames of each thread.
+ *
+ *   runtime.interpreters_head -> newest interpreter -> ... -> main interpreter -> NULL
+ *   interpreter.threads_head  -> newest thread -> ... -> oldest thread -> NULL
+ *
+ * New ones are put in front, so both lists are turned round: callers see them in order of creation.
+ */
+#include "python/walk.h"
+
+#include <errno.h>
+
+#include "base/util.h"
+#include "python/walk_frames.h"
+
+/* A list of addresses that grows in the arena. */
+struct addresses {
+	uint64_t *items;
+	size_t count, capacity;
+};
+
+static int addresses_add(struct addresses *list, struct dt_arena *arena, uint64_t address)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? list->capacity * 2 : 64;
+		uint64_t *items = dt_arena_alloc(arena, capacity * sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		if (list->count)
+			memcpy(items, list->items, list->count * sizeof(*items));
+		list->items = items;
+		list->capacity = capacity;
+	}
+	list->items[list->count++] = address;
+	return 0;
+}
+
+/* Follows `next` from `first` on. *whole is false if the list leads nowhere, is longer than limit, or its members do
+ * not name `owner` at owner_offset (DT_ABSENT: not asked). */
+static int follow(struct dt_mem *mem, struct dt_arena *arena, uint64_t first, uint32_t next, uint32_t owner_offset,
+		  uint64_t owner, size_t limit, struct addresses *list, bool *whole)
+{
+	for (uint64_t address = first; address;) {
+		uint64_t named = owner;
+		uint64_t following;
+
+		if (list->count >= limit)
+			goto broken;
+		if (dt_mem_read_u64(mem, address + next, &following) < 0)
+			goto broken;
+		if (owner_offset != DT_ABSENT &&
+		    (dt_mem_read_u64(mem, address + owner_offset, &named) < 0 || named != owner))
+			goto broken;
+		if (addresses_add(list, arena, address) < 0)
+			return -ENOMEM;
+		address = following;
+	}
+	return 0;
+broken:
+	*whole = false;
+	return 0;
+}
+
+int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t address, struct dt_gil_words *words)
+{
+	const struct dt_layout *layout = &python->layout;
+	uint8_t bytes[64];
+	uint32_t first = DT_MIN(layout->gil.last_holder, DT_MIN(layout->gil.locked, layout->gil.switch_number));
+	uint32_t last = DT_MAX(layout->gil.last_holder, DT_MAX(layout->gil.locked, layout->gil.switch_number));
+	int rc;
+
+	*words = (struct dt_gil_words){.address = address};
+	if (!address)
+		return 0;
+	if (last - first + sizeof(uint64_t) > sizeof(bytes))
+		return -EINVAL;
+	/* One read, so that the three words belong together as far as the hardware goes. */
+	rc = dt_mem_read(mem, address + first, bytes, last - first + sizeof(uint64_t));
+	if (rc < 0)
+		return rc;
+	words->holder = dt_get64(bytes + layout->gil.last_holder - first);
+	words->locked = (int32_t)dt_get32(bytes + layout->gil.locked - first);
+	words->switches = dt_get64(bytes + layout->gil.switch_number - first);
+	return 0;
+}
+
+static int read_interpreter(struct dt_mem *mem, const struct dt_python *python, uint64_t address,
+			    struct dt_walk_interpreter *interpreter)
+{
+	const struct dt_layout *layout = &python->layout;
+	uint64_t gil = 0;
+	uint64_t id;
+	uint32_t collecting = 0;
+	int rc;
+
+	interpreter->address = address;
+	rc = dt_mem_read_u64(mem, address + layout->interpreter.id, &id);
+	if (rc < 0)
+		return rc;
+	interpreter->id = (int64_t)id;
+	if (layout->gil_place == DT_GIL_IN_RUNTIME)
+		gil = python->runtime + layout->runtime.gil;
+	else
+		rc = dt_mem_read_u64(mem, address + layout->interpreter.gil, &gil);
+	if (rc < 0)
+		return rc;
+	if (layout->interpreter.gc_collecting != DT_ABSENT)
+		rc = dt_mem_read_u32(mem, address + layout->interpreter.gc_collecting, &collecting);
+	else if (layout->runtime.gc_collecting != DT_ABSENT)
+		rc = dt_mem_read_u32(mem, python->runtime + layout->runtime.gc_collecting, &collecting);
+	if (rc < 0)
+		return rc;
+	interpreter->collecting = collecting != 0;
+	return dt_walk_gil(mem, python, gil, &interpreter->gil);
+}
+
+int dt_walk_interpreters(struct dt_mem *mem, const struct dt_python *python, struct dt_arena *arena,
+			 struct dt_walk *walk)
+{
+	const struct dt_layout *layout = &python->layout;
+	struct addresses list = {0};
+	uint64_t head;
+	int rc;
+
+	*walk = (struct dt_walk){.lists_whole = true};
+	rc = dt_mem_read_u64(mem, python->runtime + layout->runtime.interpreters_head, &head);
+	if (rc < 0)
+		return rc;
+	if (!head)
+		return -EAGAIN;
+	if (layout->runtime.main_thread != DT_ABSENT) {
+		rc = dt_mem_read_u64(mem, python->runtime + layout->runtime.main_thread, &walk->main_ident);
+		if (rc < 0)
+			return rc;
+	}
+	rc = follow(mem, arena, head, layout->interpreter.next, DT_ABSENT, 0, DT_WALK_INTERPRETERS, &list,
+		    &walk->lists_whole);
+	if (rc < 0)
+		return rc;
+	if (!list.count)
+		return -EAGAIN;
+	walk->interpreters = dt_arena_calloc(arena, list.count, sizeof(*walk->interpreters));
+	if (!walk->interpreters)
+		return -ENOMEM;
+	for (size_t i = list.count; i-- > 0;) {
+		rc = read_interpreter(mem, python, list.items[i], &walk->interpreters[walk->interpreter_count]);
+		if (rc == -EFAULT)
+			walk->lists_whole = false;
+		else if (rc < 0)
+			return rc;
+		else
+			walk->interpreter_count++;
+	}
+	return walk->interpreter_count ? 0 : -EAGAIN;
+}
+
+static int read_thread(struct dt_mem *mem, const struct dt_layout *layout, uint64_t address,
+		       struct dt_walk_thread *thread)
+{
+	int rc;
+
+	thread->address = address;
+	rc = dt_mem_read_u64(mem, address + layout->thread.thread_id, &thread->ident);
+	if (rc == 0 && layout->thread.native_thread_id != DT_ABSENT)
+		rc = dt_mem_read_u64(mem, address + layout->thread.native_thread_id, &thread->native);
+	return rc;
+}
+
+int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
+		struct dt_walk *walk)
+{
+	const struct dt_layout *layout = &python->layout;
+	struct addresses list = {0};
+	size_t *ends;
+	size_t frames = 0;
+	int rc;
+
+	rc = dt_walk_interpreters(mem, python, arena, walk);
+	if (rc < 0)
+		return rc;
+	dt_code_cache_begin(codes);
+	ends = dt_arena_alloc(arena, walk->interpreter_count * sizeof(*ends));
+	if (!ends)
+		return -ENOMEM;
+	for (size_t i = 0; i < walk->interpreter_count; i++) {
+		uint64_t interpreter = walk->interpreters[i].address;
+		uint64_t head;
+
+		rc = dt_mem_read_u64(mem, interpreter + layout->interpreter.threads_head, &head);
+		if (rc == 0)
+			rc = follow(mem, arena, head, layout->thread.next, layout->thread.interp, interpreter,
+				    DT_WALK_THREADS, &list, &walk->lists_whole);
+		if (rc == -EFAULT)
+			walk->lists_whole = false;
+		else if (rc < 0)
+			return rc;
+		ends[i] = list.count;
+	}
+	walk->threads = dt_arena_calloc(arena, list.count ? list.count : 1, sizeof(*walk->threads));
+	if (!walk->threads)
+		return -ENOMEM;
+	for (size_t i = 0, begin = 0; i < walk->interpreter_count; begin = ends[i++]) {
+		for (size_t at = ends[i]; at-- > begin;) {
+			struct dt_walk_thread *thread = &walk->threads[walk->thread_count];
+
+			thread->interpreter = i;
+			rc = read_thread(mem, layout, list.items[at], thread);
+			if (rc == 0)
+				rc = dt_walk_frames(mem, layout, codes, arena, DT_WALK_FRAMES - frames, thread);
+			if (rc == -EFAULT) {
+				walk->lists_whole = false;
+				continue;
+			}
+			if (rc < 0)
+				return rc;
+			frames += thread->frame_count;
+			walk->thread_count++;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,225 @@
+/*
+ * From a thread state down its frames.
+ *
+ *   up to 3.10   thread.frame -> frame object -> f_back -> ... -> NULL
+ *   3.11, 3.12   thread.cframe -> C frame {current_frame, previous} -> frame -> previous -> ... -> NULL
+ *   3.13 on      thread.frame -> frame -> previous -> ... -> NULL (3.15: -> base frame)
+ *
+ * Every call from C into the evaluation loop leaves a mark: is_entry in 3.11, a frame of its own (a shim, owner >=
+ * owner_shim_min) from 3.12 on. Frames whose function has not come to its first traceable instruction are not shown, as
+ * Python's own tracebacks do not show them.
+ */
+#include "python/walk_frames.h"
+
+#include <errno.h>
+
+#include "base/util.h"
+#include "python/lines.h"
+
+#define FRAME_BYTES 256 /* all fields that are asked for lie within */
+
+/* One frame as it lies in memory. */
+struct raw_frame {
+	uint64_t previous, code, ip;
+	int32_t lasti;
+	uint8_t owner;
+	bool is_entry;
+};
+
+struct chain {
+	struct dt_mem *mem;
+	const struct dt_layout *layout;
+	struct dt_code_cache *codes;
+	struct dt_arena *arena;
+	struct dt_walk_frame *frames;
+	size_t count, capacity, limit;
+};
+
+static int read_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64_t address, struct raw_frame *raw)
+{
+	uint8_t bytes[FRAME_BYTES];
+	uint32_t size = 0;
+	int rc;
+
+	size = DT_MAX(size, layout->frame.previous + 8);
+	size = DT_MAX(size, layout->frame.code + 8);
+	size = DT_MAX(size, layout->frame.ip + 8);
+	if (layout->frame.owner != DT_ABSENT)
+		size = DT_MAX(size, layout->frame.owner + 1);
+	if (layout->frame.is_entry != DT_ABSENT)
+		size = DT_MAX(size, layout->frame.is_entry + 1);
+	if (size > sizeof(bytes))
+		return -EINVAL;
+	rc = dt_mem_read(mem, address, bytes, size);
+	if (rc < 0)
+		return rc;
+	raw->previous = dt_get64(bytes + layout->frame.previous);
+	raw->code = dt_get64(bytes + layout->frame.code) & ~layout->frame.code_tag_mask;
+	raw->ip = dt_get64(bytes + layout->frame.ip);
+	raw->lasti = (int32_t)dt_get32(bytes + layout->frame.ip);
+	raw->owner = layout->frame.owner != DT_ABSENT ? bytes[layout->frame.owner] : 0;
+	raw->is_entry = layout->frame.is_entry != DT_ABSENT && bytes[layout->frame.is_entry];
+	return 0;
+}
+
+static bool is_shim(const struct dt_layout *layout, const struct raw_frame *raw)
+{
+	return layout->frame.owner != DT_ABSENT && raw->owner >= layout->frame.owner_shim_min;
+}
+
+/* Byte offset of the current instruction; INT64_MIN if it lies outside of any sane function. */
+static int64_t instruction_offset(const struct dt_layout *layout, const struct raw_frame *raw,
+				  const struct dt_code *code)
+{
+	int64_t offset;
+
+	switch (layout->ip_kind) {
+	case DT_IP_LASTI_BYTES:
+		return raw->lasti;
+	case DT_IP_LASTI_UNITS:
+		return raw->lasti < 0 ? -1 : (int64_t)raw->lasti * 2;
+	case DT_IP_PREV_INSTR:
+	case DT_IP_INSTR_PTR:
+		break;
+	}
+	offset = (int64_t)(raw->ip - code->bytecode);
+	if (offset < 0)
+		return offset >= -2 ? -1 : INT64_MIN;
+	return offset <= INT32_MAX ? offset : INT64_MIN;
+}
+
+static int add_frame(struct chain *chain, const struct dt_walk_frame *frame)
+{
+	if (chain->count == chain->capacity) {
+		size_t capacity = chain->capacity ? chain->capacity * 2 : 32;
+		struct dt_walk_frame *frames = dt_arena_alloc(chain->arena, capacity * sizeof(*frames));
+
+		if (!frames)
+			return -ENOMEM;
+		if (chain->count)
+			memcpy(frames, chain->frames, chain->count * sizeof(*frames));
+		chain->frames = frames;
+		chain->capacity = capacity;
+	}
+	chain->frames[chain->count++] = *frame;
+	return 0;
+}
+
+/* Adds one Python frame, unless Python itself would hide it. -EINVAL if it is no frame. */
+static int show(struct chain *chain, uint64_t address, const struct raw_frame *raw)
+{
+	const struct dt_layout *layout = chain->layout;
+	struct dt_walk_frame frame = {.address = address, .entry = raw->is_entry};
+	int64_t offset;
+	int rc;
+
+	rc = dt_code_get(chain->codes, chain->mem, raw->code, &frame.code);
+	if (rc < 0)
+		return rc;
+	offset = instruction_offset(layout, raw, frame.code);
+	if (offset == INT64_MIN)
+		return -EINVAL;
+	if (layout->code.firsttraceable != DT_ABSENT && raw->owner != layout->frame.owner_generator &&
+	    offset < (int64_t)frame.code->first_traceable)
+		return 0;
+	frame.ip = layout->frame.owner == DT_ABSENT ? (uint64_t)(int64_t)raw->lasti : raw->ip;
+	frame.line = dt_lines_at(layout->line_kind, frame.code->table, frame.code->table_size, frame.code->first_line,
+				 offset);
+	return add_frame(chain, &frame);
+}
+
+/*
+ * 3.11 and 3.12 make a new C frame current before they fill in its current_frame, which is whatever lay on the C stack
+ * until then. A filled one can be told: its outermost frame was pushed on top of what the C frame before it has as its
+ * current one. (Greenlets break this rule for good, so the sampler believes a thread that stays between.)
+ */
+struct entry_check {
+	bool wanted;       /* there is a rule to check */
+	uint64_t expected; /* what the entry's previous must be */
+};
+
+static int innermost(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t *top,
+		     struct entry_check *check)
+{
+	uint64_t cframe;
+	uint64_t previous;
+	int rc;
+
+	check->wanted = false;
+	if (layout->thread.cframe == DT_ABSENT)
+		return dt_mem_read_u64(mem, thread + layout->thread.frame, top);
+	rc = dt_mem_read_u64(mem, thread + layout->thread.cframe, &cframe);
+	if (rc < 0)
+		return rc;
+	if (!cframe) { /* a thread state that was never run, or is being cleared */
+		*top = 0;
+		return 0;
+	}
+	rc = dt_mem_read_u64(mem, cframe + layout->cframe.current_frame, top);
+	if (rc == 0)
+		rc = dt_mem_read_u64(mem, cframe + layout->cframe.previous, &previous);
+	if (rc < 0)
+		return rc;
+	if (previous && dt_mem_read_u64(mem, previous + layout->cframe.current_frame, &check->expected) == 0)
+		check->wanted = true;
+	return 0;
+}
+
+static bool ends_at_base(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t last)
+{
+	uint64_t base;
+
+	if (layout->thread.base_frame == DT_ABSENT)
+		return true;
+	/* A thread state without a base frame has not been set up, and has no other frames either. */
+	return dt_mem_read_u64(mem, thread + layout->thread.base_frame, &base) == 0 && (!base || base == last || !last);
+}
+
+int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
+		   struct dt_arena *arena, size_t limit, struct dt_walk_thread *thread)
+{
+	struct chain chain = {.mem = mem, .layout = layout, .codes = codes, .arena = arena, .limit = limit};
+	struct entry_check check;
+	struct raw_frame raw;
+	uint64_t last = 0;
+	size_t steps = 0;
+	int rc;
+
+	rc = innermost(mem, layout, thread->address, &thread->top, &check);
+	if (rc < 0)
+		return rc;
+	thread->end = DT_WALK_WHOLE;
+	for (uint64_t address = thread->top; address; address = raw.previous) {
+		bool mark;
+
+		if (steps++ >= limit || (address & 7) || read_frame(mem, layout, address, &raw) < 0) {
+			thread->end = DT_WALK_BROKEN;
+			break;
+		}
+		last = address;
+		mark = raw.is_entry;
+		if (is_shim(layout, &raw)) {
+			mark = true;
+			if (chain.count)
+				chain.frames[chain.count - 1].entry = true;
+		} else {
+			rc = show(&chain, address, &raw);
+			if (rc == -ENOMEM)
+				return rc;
+			if (rc < 0) {
+				thread->end = DT_WALK_BROKEN;
+				break;
+			}
+		}
+		if (mark && check.wanted) {
+			if (raw.previous != check.expected)
+				thread->end = DT_WALK_BETWEEN;
+			check.wanted = false;
+		}
+	}
+	if (thread->end == DT_WALK_WHOLE && !ends_at_base(mem, layout, thread->address, last))
+		thread->end = DT_WALK_BROKEN;
+	thread->frames = chain.frames;
+	thread->frame_count = chain.count;
+	return 0;
+}
