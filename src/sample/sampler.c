@@ -1,0 +1,519 @@
+/*
+ * The ladder. One attempt: who is suspect (suspects.h)? If all suspects are blocked, a look between two equal counts of
+ * their time slices is proof (still). A suspect that runs is held meanwhile: by taking its CPU (perch), or by stopping
+ * it (pause). In each case the GIL words must be equal before and after the look, or somebody else ran. Where nothing
+ * can be held, looks must agree (agree).
+ *
+ * What must stay true: nothing is held when dt_sampler_look returns, whatever happens; and a thread is only called
+ * proven if its evidence covers the whole look that is returned.
+ */
+#include "sample/sampler.h"
+
+#include <errno.h>
+
+#include "base/util.h"
+#include "sample/agree.h"
+#include "sample/pause.h"
+#include "sample/perch.h"
+#include "sample/state.h"
+#include "sample/suspects.h"
+
+#define ATTEMPTS       40 /* before looks must agree instead */
+#define PERCH_MISSES   3  /* in a row, before pausing */
+#define BETWEEN_TRIES  5  /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES   12 /* looks at a thread or list that leads nowhere */
+#define AGREE_ATTEMPTS 24
+#define HOLDS          64 /* threads stopped at once: one for each GIL */
+
+enum verdict {
+	PROVEN,
+	AGAIN,    /* something moved */
+	HOPELESS, /* no way to hold a suspect here */
+};
+
+struct dt_sampler {
+	const struct dt_proc *proc;
+	struct dt_mem *live, *image;
+	const struct dt_python *python;
+	struct dt_options options;
+	struct dt_code_cache *codes;
+	struct dt_tids *tids;
+	struct dt_arena arenas[2]; /* of the look that is shown and the one before it */
+	unsigned current;
+	struct dt_arena scratch; /* of one attempt */
+	dt_sampler_extra_fn *extra;
+	void *context;
+	bool warm; /* there was a look: codes and pages are known */
+	bool perch_refused, pause_refused;
+	unsigned perch_misses, between, broken;
+	struct dt_suspects suspects;
+	struct dt_perch perch;
+	int perched; /* tid */
+	struct dt_pause_hold holds[HOLDS];
+	size_t hold_count;
+	struct dt_look look;
+};
+
+int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		   const struct dt_options *options, struct dt_sampler **sampler, struct dt_error *err)
+{
+	struct dt_sampler *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	s->proc = proc;
+	s->live = live;
+	s->python = python;
+	if (options)
+		s->options = *options;
+	s->perch_refused = s->options.no_perch;
+	s->pause_refused = s->options.pause == DT_PAUSE_NEVER;
+	for (size_t i = 0; i < DT_COUNT(s->arenas); i++)
+		dt_arena_init(&s->arenas[i], 0);
+	dt_arena_init(&s->scratch, 0);
+	s->codes = dt_code_cache_new(&python->layout);
+	s->tids = dt_tids_new(proc);
+	if (!s->codes || !s->tids || dt_mem_open_image(live, &s->image) < 0) {
+		dt_sampler_free(s);
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	}
+	*sampler = s;
+	return 0;
+}
+
+void dt_sampler_free(struct dt_sampler *s)
+{
+	if (!s)
+		return;
+	dt_mem_free(s->image);
+	dt_code_cache_free(s->codes);
+	dt_tids_free(s->tids);
+	for (size_t i = 0; i < DT_COUNT(s->arenas); i++)
+		dt_arena_release(&s->arenas[i]);
+	dt_arena_release(&s->scratch);
+	free(s);
+}
+
+void dt_sampler_set_extra(struct dt_sampler *s, dt_sampler_extra_fn *extra, void *context)
+{
+	s->extra = extra;
+	s->context = context;
+}
+
+/* One look at everything into the current arena. What it is worth is for the caller to know. */
+static int look_once(struct dt_sampler *s)
+{
+	struct dt_arena *arena = &s->arenas[s->current];
+	uint64_t start;
+	int rc;
+
+	dt_arena_reset(arena);
+	dt_image_begin(s->image);
+	start = dt_clock_ns();
+	if (s->warm)
+		dt_image_prefetch(s->image);
+	rc = dt_walk_all(s->image, s->python, s->codes, arena, &s->look.walk);
+	if (rc == 0 && s->extra)
+		rc = s->extra(s->context, s->image, &s->look.walk, arena);
+	s->look.window_ns = dt_clock_ns() - start;
+	s->look.looks++;
+	s->warm = s->warm || rc == 0;
+	if (rc == 0 && s->python->layout.thread.native_thread_id == DT_ABSENT)
+		dt_tids_learn(s->tids, s->image, &s->look.walk);
+	return rc;
+}
+
+static int collect(struct dt_sampler *s)
+{
+	dt_arena_reset(&s->scratch);
+	return dt_suspects_collect(s->proc, s->live, s->python, s->tids, &s->scratch, &s->suspects);
+}
+
+static bool is_held(const struct dt_sampler *s, int tid)
+{
+	if (s->perched && s->perched == tid)
+		return true;
+	for (size_t i = 0; i < s->hold_count; i++)
+		if (s->holds[i].tid == tid)
+			return true;
+	return false;
+}
+
+static void release(struct dt_sampler *s)
+{
+	for (size_t i = 0; i < s->hold_count; i++)
+		dt_pause_end(s->proc, &s->holds[i]);
+	s->hold_count = 0;
+	if (s->perched)
+		dt_perch_end(&s->perch);
+	s->perched = 0;
+}
+
+static enum verdict hold_by_perch(struct dt_sampler *s, int tid)
+{
+	int rc = dt_perch_begin(s->proc, tid, &s->perch);
+
+	if (rc == 0) {
+		s->perched = tid;
+		return PROVEN;
+	}
+	if (rc == -EPERM)
+		s->perch_refused = true;
+	else
+		s->perch_misses++;
+	return AGAIN;
+}
+
+/* Stops every running suspect. A refusal is final for this sampler if the kernel says so, not if a tracer happens to be
+ * there. */
+static enum verdict hold_by_pause(struct dt_sampler *s)
+{
+	for (size_t i = 0; i < s->suspects.count; i++) {
+		const struct dt_suspect *suspect = &s->suspects.list[i];
+		struct dt_proc_info info;
+		int rc;
+
+		if (!suspect->running)
+			continue;
+		if (s->hold_count == HOLDS)
+			return HOPELESS;
+		rc = dt_pause_begin(s->proc, suspect->tid, &s->holds[s->hold_count]);
+		if (rc == 0) {
+			s->hold_count++;
+			continue;
+		}
+		if (rc != -EPERM && rc != -EACCES && rc != -ENOSYS)
+			return AGAIN;
+		if (dt_proc_info(s->proc, &info) == 0 && info.tracer) {
+			s->look.traced = true;
+			s->look.tracer = info.tracer;
+		} else {
+			s->pause_refused = true;
+		}
+		return HOPELESS;
+	}
+	return PROVEN;
+}
+
+static enum verdict hold(struct dt_sampler *s)
+{
+	if (!s->perch_refused && s->suspects.running == 1 && s->perch_misses < PERCH_MISSES) {
+		for (size_t i = 0; i < s->suspects.count; i++)
+			if (s->suspects.list[i].running)
+				return hold_by_perch(s, s->suspects.list[i].tid);
+	}
+	if (s->pause_refused)
+		return s->perch_refused || s->suspects.running > 1 ? HOPELESS : AGAIN;
+	return hold_by_pause(s);
+}
+
+/* Did everything stand still from collect() until now? */
+static bool stood_still(struct dt_sampler *s)
+{
+	for (size_t i = 0; i < s->suspects.count; i++) {
+		const struct dt_suspect *suspect = &s->suspects.list[i];
+
+		if (!suspect->thread)
+			continue;
+		if (s->perched && suspect->tid == s->perched) {
+			if (!dt_perch_held(s->proc, s->perched, &s->perch))
+				return false;
+		} else if (!is_held(s, suspect->tid) && !dt_suspect_slept(s->proc, suspect)) {
+			return false;
+		}
+	}
+	return dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk);
+}
+
+/* Everything that runs is held: look, and see whether it was worth it. */
+static int look_held(struct dt_sampler *s, enum verdict *verdict)
+{
+	int rc;
+
+	*verdict = AGAIN;
+	if (s->hold_count || s->perched) {
+		rc = collect(s); /* the words that count are those read after the hold began */
+		if (rc < 0)
+			return rc;
+	}
+	if (s->suspects.unknown) {
+		*verdict = HOPELESS;
+		return 0;
+	}
+	for (size_t i = 0; i < s->suspects.count; i++) {
+		const struct dt_suspect *suspect = &s->suspects.list[i];
+
+		if (suspect->running && !is_held(s, suspect->tid))
+			return 0;
+		if (!suspect->running && suspect->thread && !suspect->counted && !is_held(s, suspect->tid)) {
+			*verdict = HOPELESS;
+			return 0;
+		}
+	}
+	rc = look_once(s);
+	if (rc == 0 && stood_still(s))
+		*verdict = PROVEN;
+	else if (s->perched)
+		s->perch_misses++;
+	return rc;
+}
+
+static void judge_threads(struct dt_sampler *s);
+
+/* A proven look may still have caught a thread between two states that no traceback would show: look again a few times.
+ */
+static bool worth_showing(struct dt_sampler *s)
+{
+	bool between = false;
+	bool broken = !s->look.walk.lists_whole;
+
+	for (size_t i = 0; i < s->look.walk.thread_count; i++) {
+		const struct dt_walk_thread *thread = &s->look.walk.threads[i];
+		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->address);
+
+		broken = broken || thread->end == DT_WALK_BROKEN;
+		between = between || (thread->end == DT_WALK_BETWEEN && suspect && is_held(s, suspect->tid));
+	}
+	if (broken)
+		return ++s->broken > BROKEN_TRIES;
+	return !between || ++s->between > BETWEEN_TRIES;
+}
+
+static int attempt(struct dt_sampler *s, enum verdict *verdict)
+{
+	int rc = collect(s);
+
+	*verdict = AGAIN;
+	if (rc < 0)
+		return rc;
+	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
+	 * is held, and it teaches the ids of threads before 3.11. */
+	if (!s->warm && (s->suspects.running || s->suspects.unknown)) {
+		rc = look_once(s);
+		return rc;
+	}
+	if (s->suspects.unknown) {
+		*verdict = HOPELESS;
+		return 0;
+	}
+	if (s->suspects.running) {
+		*verdict = hold(s);
+		if (*verdict != PROVEN) {
+			release(s);
+			return 0;
+		}
+	}
+	rc = look_held(s, verdict);
+	if (rc == 0 && *verdict == PROVEN) {
+		if (worth_showing(s))
+			judge_threads(s);
+		else
+			*verdict = AGAIN;
+	}
+	release(s);
+	return rc;
+}
+
+static int make_threads(struct dt_sampler *s)
+{
+	struct dt_look *look = &s->look;
+
+	look->thread_count = look->walk.thread_count;
+	look->threads = dt_arena_calloc(&s->arenas[s->current], look->thread_count + 1, sizeof(*look->threads));
+	if (!look->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < look->thread_count; i++)
+		look->threads[i].walk = &look->walk.threads[i];
+	return 0;
+}
+
+static bool holds_gil(const struct dt_look *look, const struct dt_walk_thread *thread)
+{
+	const struct dt_gil_words *gil = &look->walk.interpreters[thread->interpreter].gil;
+
+	return gil->locked == 1 && gil->holder == thread->address;
+}
+
+static void tear(struct dt_look *look, struct dt_look_thread *thread, size_t outer_frames)
+{
+	struct dt_walk_thread *walk = &look->walk.threads[thread - look->threads];
+
+	walk->frames += walk->frame_count - outer_frames;
+	walk->frame_count = outer_frames;
+	thread->torn = true;
+	thread->proof = DT_PROOF_NONE;
+	look->torn++;
+}
+
+/* The proofs of a look during which everything stood still. */
+static void judge_threads(struct dt_sampler *s)
+{
+	struct dt_look *look = &s->look;
+
+	look->torn = 0;
+	if (make_threads(s) < 0) {
+		look->thread_count = 0;
+		return;
+	}
+	for (size_t i = 0; i < look->thread_count; i++) {
+		struct dt_look_thread *thread = &look->threads[i];
+		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->walk->address);
+
+		thread->proof = DT_PROOF_STILL;
+		thread->gil = holds_gil(look, thread->walk);
+		if (suspect && is_held(s, suspect->tid)) {
+			thread->proof = s->perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
+			thread->state = DT_STATE_RUNNING;
+		}
+		if (thread->walk->end == DT_WALK_BROKEN)
+			tear(look, thread, 0);
+	}
+}
+
+/* Rung 4: see agree.h. Threads that are no suspects need no agreement if the words were equal around the last look. */
+static int look_until_agreed(struct dt_sampler *s)
+{
+	struct dt_walk previous = {0};
+	struct dt_agree before = {0};
+	struct dt_agree now = {0};
+	struct dt_look *look = &s->look;
+	bool words = false;
+
+	for (int i = 0; i < AGREE_ATTEMPTS; i++) {
+		size_t missing = 0;
+		int rc = collect(s);
+
+		if (rc < 0)
+			return rc;
+		s->current ^= 1;
+		rc = look_once(s);
+		if (rc < 0)
+			return rc;
+		words = dt_suspects_words_equal(s->live, s->python, &s->suspects, &look->walk);
+		if (dt_agree_step(&previous, &before, &look->walk, &s->arenas[s->current], &now) < 0)
+			return -ENOMEM;
+		previous = look->walk;
+		before = now;
+		for (size_t t = 0; t < now.count; t++) {
+			bool suspect = !words || dt_suspects_find(&s->suspects, now.threads[t].address);
+
+			missing += (suspect || look->walk.threads[t].end == DT_WALK_BROKEN) &&
+				   now.threads[t].equal < DT_AGREE_LOOKS;
+		}
+		if (!missing && look->walk.lists_whole)
+			break;
+	}
+	look->torn = 0;
+	if (make_threads(s) < 0)
+		return -ENOMEM;
+	for (size_t t = 0; t < look->thread_count; t++) {
+		struct dt_look_thread *thread = &look->threads[t];
+		bool suspect = !words || dt_suspects_find(&s->suspects, thread->walk->address);
+
+		thread->gil = holds_gil(look, thread->walk);
+		thread->proof = suspect ? DT_PROOF_AGREE : DT_PROOF_STILL;
+		if ((suspect && now.threads[t].equal < DT_AGREE_LOOKS) || thread->walk->end == DT_WALK_BROKEN)
+			tear(look, thread, thread->walk->end == DT_WALK_BROKEN ? 0 : now.threads[t].common);
+	}
+	return 0;
+}
+
+static int by_tid_then_age(const void *a, const void *b)
+{
+	const struct dt_look_thread *x = *(const struct dt_look_thread *const *)a;
+	const struct dt_look_thread *y = *(const struct dt_look_thread *const *)b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+/* An id that comes twice belongs to the older thread state: the newer one names its maker until its own thread runs. */
+static int settle_ids(struct dt_sampler *s)
+{
+	struct dt_look *look = &s->look;
+	struct dt_look_thread **sorted;
+
+	sorted = dt_arena_alloc(&s->arenas[s->current], (look->thread_count + 1) * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < look->thread_count; i++) {
+		struct dt_look_thread *thread = &look->threads[i];
+
+		thread->tid = dt_tids_of(s->tids, s->image, thread->walk->ident, thread->walk->native, &thread->ns_tid);
+		sorted[i] = thread;
+	}
+	qsort(sorted, look->thread_count, sizeof(*sorted), by_tid_then_age);
+	for (size_t i = look->thread_count; i-- > 1;)
+		if (sorted[i]->tid == sorted[i - 1]->tid)
+			sorted[i]->tid = sorted[i]->ns_tid = 0;
+	return 0;
+}
+
+/* States, after everything was let go: they cost a file each. */
+static int add_states(struct dt_sampler *s)
+{
+	struct dt_look *look = &s->look;
+	int rc = settle_ids(s);
+
+	for (size_t i = 0; rc == 0 && i < look->thread_count; i++) {
+		struct dt_look_thread *thread = &look->threads[i];
+		const struct dt_gil_words *gil = &look->walk.interpreters[thread->walk->interpreter].gil;
+
+		thread->syscall = -1;
+		if (thread->state != DT_STATE_RUNNING)
+			thread->state = dt_state_of(s->proc, thread->tid, gil->address, s->python->layout.gil.size,
+						    &thread->syscall);
+		if (thread->state == DT_STATE_UNKNOWN) /* it ended, or the number was never a thread of this process */
+			thread->tid = thread->ns_tid = 0;
+	}
+	return rc;
+}
+
+static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
+{
+	int pid = s->proc->pid;
+
+	if (rc == -ESRCH || dt_proc_ended(s->proc))
+		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
+	switch (rc) {
+	case -EAGAIN:
+	case -EFAULT:
+		dt_fail(err, DT_EAGAIN, "Python in process %d is just starting, ending or becoming another program",
+			pid);
+		dt_hint(err, "Try again in a moment.");
+		return DT_EAGAIN;
+	case -EPERM:
+	case -EACCES:
+		return dt_fail(err, DT_EPERMISSION, "the memory of process %d may not be read", pid);
+	case -ENOMEM:
+		return dt_fail(err, DT_EMEMORY, "out of memory, or process %d has more frames than the limits allow",
+			       pid);
+	default:
+		return dt_fail(err, DT_ERUNTIME, "process %d cannot be read: %s", pid, strerror(-rc));
+	}
+}
+
+int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt_error *err)
+{
+	enum verdict verdict = AGAIN;
+	int rc = 0;
+
+	s->look = (struct dt_look){.image = s->image};
+	s->perch_misses = s->between = s->broken = 0;
+	for (int i = 0; i < ATTEMPTS && verdict == AGAIN; i++) {
+		rc = attempt(s, &verdict);
+		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)
+			break;
+		if (rc < 0)
+			verdict = AGAIN;
+	}
+	if (rc == 0 && verdict != PROVEN)
+		rc = look_until_agreed(s);
+	if (rc == 0)
+		rc = add_states(s);
+	if (rc < 0)
+		return explain(s, rc, err);
+	*look = &s->look;
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* States: see state.h. */
+#include "sample/state.h"
+
+#include <sys/syscall.h>
+
+enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_address, uint32_t gil_size, long *number)
+{
+	*number = -1;
+	if (call->running)
+		return DT_STATE_RUNNING;
+	if (call->number < 0) /* waits for a page, or stands stopped */
+		return DT_STATE_SLEEPING;
+	*number = call->number;
+	if (call->number == SYS_futex && gil_address && call->args[0] - gil_address < gil_size)
+		return DT_STATE_GIL_WAIT;
+	return dt_syscall_waits(call->number) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
+}
+
+/* Where the kernel does not tell the system call, the letter in stat is left. */
+static enum dt_state by_letter(const struct dt_proc *proc, int tid)
+{
+	struct dt_thread_stat stat;
+
+	if (dt_thread_stat(proc, tid, &stat) < 0)
+		return DT_STATE_UNKNOWN;
+	switch (stat.state) {
+	case 'R':
+		return DT_STATE_RUNNING;
+	case 'D':
+		return DT_STATE_SYSCALL;
+	case 'S':
+	case 'T':
+	case 't':
+		return DT_STATE_SLEEPING;
+	default:
+		return DT_STATE_UNKNOWN;
+	}
+}
+
+enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_address, uint32_t gil_size, long *number)
+{
+	struct dt_thread_call call;
+
+	*number = -1;
+	if (!tid)
+		return DT_STATE_UNKNOWN;
+	if (dt_thread_call(proc, tid, &call) < 0)
+		return by_letter(proc, tid);
+	return dt_state_of_call(&call, gil_address, gil_size, number);
+}

@@ -1,0 +1,16 @@
+/* What a thread is doing, from the kernel's word and the GIL's place; never from function names. */
+#ifndef DT_SAMPLE_STATE_H
+#define DT_SAMPLE_STATE_H
+
+#include "proc/proc.h"
+#include "python/walk.h"
+
+/* gil_address and gil_size: a thread that waits on a futex in there waits for the GIL. *number is the system call, -1:
+ * none. */
+enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_address, uint32_t gil_size, long *number);
+
+/* The same from a call that was read already. */
+enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_address, uint32_t gil_size,
+			       long *number);
+
+#endif

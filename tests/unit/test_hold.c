@@ -1,0 +1,257 @@
+/*
+ * Perch and pause on a real child that counts as fast as it can. While it is held the counter stands; afterwards it
+ * goes on, signals have arrived, and the child ends as it would have.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "sample/pause.h"
+#include "sample/perch.h"
+
+#define DEADLINE_NS 60000000000u
+
+struct shared {
+	volatile uint64_t counter;
+	volatile int signals;
+	volatile int stop;
+};
+
+static struct shared *shared;
+
+static void on_signal(int number)
+{
+	(void)number;
+	shared->signals++;
+}
+
+/* A child that counts, or one that sleeps in a system call. */
+static int start(struct dt_proc *proc, bool sleeps)
+{
+	int child;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(shared, MAP_FAILED);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGUSR1, on_signal);
+		shared->counter = 1;
+		while (sleeps)
+			pause();
+		while (!shared->stop)
+			shared->counter++;
+		_exit(7);
+	}
+	while (!shared->counter)
+		usleep(1000);
+	assert_int_equal(dt_proc_open(child, proc), 0);
+	return child;
+}
+
+static void finish(struct dt_proc *proc, int child)
+{
+	int status;
+
+	shared->stop = 1;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 7);
+	dt_proc_release(proc);
+	munmap(shared, sizeof(*shared));
+}
+
+static void kill_child(struct dt_proc *proc, int child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	dt_proc_release(proc);
+	munmap(shared, sizeof(*shared));
+}
+
+static void goes_on(void)
+{
+	uint64_t then = shared->counter;
+	uint64_t start_ns = dt_clock_ns();
+
+	while (shared->counter == then)
+		assert_true(dt_clock_ns() - start_ns < DEADLINE_NS);
+}
+
+/* Tries again while the kernel answers that the thread is busy or moved, which it may at any time. */
+static int pause_patiently(const struct dt_proc *proc, int tid, struct dt_pause_hold *hold)
+{
+	uint64_t start_ns = dt_clock_ns();
+	int rc;
+
+	do {
+		rc = dt_pause_begin(proc, tid, hold);
+	} while ((rc == -EBUSY || rc == -ETIMEDOUT) && dt_clock_ns() - start_ns < DEADLINE_NS);
+	return rc;
+}
+
+static void a_paused_thread_stands_still(void **state)
+{
+	struct dt_pause_hold hold;
+	struct dt_proc proc;
+	int child = start(&proc, false);
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		uint64_t then;
+
+		assert_int_equal(pause_patiently(&proc, child, &hold), 0);
+		then = shared->counter;
+		usleep(1000);
+		assert_int_equal(shared->counter, then);
+		dt_pause_end(&proc, &hold);
+		goes_on();
+	}
+	dt_pause_end(&proc, &hold); /* nothing is held: nothing happens */
+	finish(&proc, child);
+}
+
+static void a_thread_in_a_system_call_is_left_alone(void **state)
+{
+	struct dt_pause_hold hold;
+	struct dt_thread_call call = {.running = true};
+	struct dt_proc proc;
+	int child = start(&proc, true);
+
+	(void)state;
+	while (call.running)
+		assert_int_equal(dt_thread_call(&proc, child, &call), 0);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(dt_pause_begin(&proc, child, &hold), -EBUSY);
+	kill_child(&proc, child);
+}
+
+static void signals_arrive_in_spite_of_pauses(void **state)
+{
+	struct dt_pause_hold hold;
+	struct dt_proc proc;
+	int child = start(&proc, false);
+	uint64_t start_ns;
+
+	(void)state;
+	for (int i = 1; i <= 50; i++) {
+		int rc;
+
+		assert_int_equal(kill(child, SIGUSR1), 0); /* on its way while we stop the child */
+		rc = dt_pause_begin(&proc, child, &hold);
+		if (rc == 0)
+			dt_pause_end(&proc, &hold);
+		start_ns = dt_clock_ns();
+		while (shared->signals < i)
+			assert_true(dt_clock_ns() - start_ns < DEADLINE_NS);
+		assert_int_equal(shared->signals, i);
+	}
+	finish(&proc, child);
+}
+
+static void a_target_may_be_killed_while_it_is_held(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		struct dt_pause_hold hold;
+		struct dt_proc proc;
+		int child = start(&proc, false);
+		int status;
+
+		assert_int_equal(pause_patiently(&proc, child, &hold), 0);
+		kill(child, SIGKILL);
+		if (i % 2)
+			usleep(2000);
+		dt_pause_end(&proc, &hold);
+		assert_int_equal(waitpid(child, &status, 0), child); /* the status of our own child is still there */
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		assert_true(dt_pause_begin(&proc, child, &hold) < 0);
+		dt_proc_release(&proc);
+		munmap(shared, sizeof(*shared));
+	}
+}
+
+static void a_thread_that_is_gone_is_told(void **state)
+{
+	struct dt_pause_hold hold;
+	struct dt_perch perch;
+	struct dt_proc proc;
+	int child = start(&proc, false);
+
+	(void)state;
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(dt_pause_begin(&proc, child, &hold) < 0);
+	assert_int_equal(hold.tid, 0);
+	assert_int_equal(dt_perch_begin(&proc, child, &perch), -EAGAIN);
+	dt_proc_release(&proc);
+	munmap(shared, sizeof(*shared));
+}
+
+static void a_perch_that_held_saw_nothing_move(void **state)
+{
+	struct dt_sched before = {0};
+	struct dt_sched after = {0};
+	cpu_set_t cpus_before;
+	cpu_set_t cpus_after;
+	struct dt_proc proc;
+	int child = start(&proc, false);
+	int held = 0;
+	int rc = 0;
+
+	(void)state;
+	assert_int_equal(dt_perch_sched(&before), 0);
+	sched_getaffinity(0, sizeof(cpus_before), &cpus_before);
+	for (int i = 0; i < 400 && held < 50; i++) {
+		struct dt_perch perch;
+		uint64_t first;
+		uint64_t last;
+
+		rc = dt_perch_begin(&proc, child, &perch);
+		if (rc == -EPERM)
+			break;
+		if (rc < 0) {
+			usleep(1000);
+			continue;
+		}
+		first = shared->counter;
+		for (volatile int spin = 0; spin < 20000; spin++)
+			;
+		last = shared->counter;
+		if (dt_perch_held(&proc, child, &perch)) {
+			assert_int_equal(first, last);
+			held++;
+		}
+		dt_perch_end(&perch);
+	}
+	assert_int_equal(dt_perch_sched(&after), 0);
+	sched_getaffinity(0, sizeof(cpus_after), &cpus_after);
+	assert_memory_equal(&before, &after, sizeof(before));
+	assert_true(CPU_EQUAL(&cpus_before, &cpus_after));
+	finish(&proc, child);
+	if (rc == -EPERM)
+		skip(); /* no priority to be had here */
+	assert_true(held > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_paused_thread_stands_still),
+	    cmocka_unit_test(a_thread_in_a_system_call_is_left_alone),
+	    cmocka_unit_test(signals_arrive_in_spite_of_pauses),
+	    cmocka_unit_test(a_target_may_be_killed_while_it_is_held),
+	    cmocka_unit_test(a_thread_that_is_gone_is_told),
+	    cmocka_unit_test(a_perch_that_held_saw_nothing_move),
+	};
+
+	return cmocka_run_group_tests_name("hold", tests, NULL, NULL);
+}
