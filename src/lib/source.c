@@ -1,0 +1,142 @@
+/* Source lines: see source.h. */
+#include "lib/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/util.h"
+
+#define FILE_LIMIT  ((size_t)8 << 20)
+#define LINE_LIMIT  400
+#define FILES_LIMIT 64
+
+struct dt_source_file {
+	struct dt_source_file *next;
+	char *path;
+	char *text; /* NULL: cannot be read */
+	size_t size;
+};
+
+void dt_source_clear(struct dt_source *source)
+{
+	while (source->files) {
+		struct dt_source_file *file = source->files;
+
+		source->files = file->next;
+		free(file->path);
+		free(file->text);
+		free(file);
+	}
+}
+
+static int open_source(const struct dt_proc *proc, const char *path)
+{
+	char cwd[4096];
+	dt_auto_free char *full = NULL;
+	ssize_t length;
+
+	if (path[0] == '/')
+		return dt_proc_open_file(proc, path);
+	if (path[0] == '<' || path[0] == '\0')
+		return -ENOENT;
+	length = readlinkat(proc->dir, "cwd", cwd, sizeof(cwd) - 1);
+	if (length <= 0)
+		return -ENOENT;
+	cwd[length] = '\0';
+	if (asprintf(&full, "%s/%s", cwd, path) < 0) {
+		full = NULL;
+		return -ENOMEM;
+	}
+	return dt_proc_open_file(proc, full);
+}
+
+static void load(struct dt_source_file *file, const struct dt_proc *proc)
+{
+	dt_auto_close int fd = open_source(proc, file->path);
+	struct stat st;
+	size_t done = 0;
+	char *text;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > FILE_LIMIT)
+		return;
+	text = malloc((size_t)st.st_size);
+	if (!text)
+		return;
+	while (done < (size_t)st.st_size) {
+		ssize_t got = read(fd, text + done, (size_t)st.st_size - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	file->text = text;
+	file->size = done;
+}
+
+static struct dt_source_file *find(struct dt_source *source, const struct dt_proc *proc, const char *path)
+{
+	struct dt_source_file *file;
+	size_t count = 0;
+
+	for (file = source->files; file; file = file->next, count++)
+		if (strcmp(file->path, path) == 0)
+			return file;
+	if (count >= FILES_LIMIT)
+		return NULL;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->path = strdup(path);
+	if (!file->path) {
+		free(file);
+		return NULL;
+	}
+	load(file, proc);
+	file->next = source->files;
+	source->files = file;
+	return file;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\f';
+}
+
+const char *dt_source_line(struct dt_source *source, const struct dt_proc *proc, const char *path, uint32_t line,
+			   struct dt_arena *arena)
+{
+	const struct dt_source_file *file = line ? find(source, proc, path) : NULL;
+	const char *start;
+	const char *end;
+	const char *stop;
+
+	if (!file || !file->text)
+		return NULL;
+	start = file->text;
+	stop = file->text + file->size;
+	for (uint32_t at = 1; at < line; at++) {
+		start = memchr(start, '\n', (size_t)(stop - start));
+		if (!start)
+			return NULL;
+		start++;
+	}
+	end = memchr(start, '\n', (size_t)(stop - start));
+	if (!end)
+		end = stop;
+	while (start < end && blank(*start))
+		start++;
+	while (end > start && blank(end[-1]))
+		end--;
+	if (start == end)
+		return NULL;
+	/* Not in the middle of a character. */
+	if (end - start > LINE_LIMIT)
+		for (end = start + LINE_LIMIT; end > start && ((unsigned char)*end & 0xc0) == 0x80; end--)
+			;
+	return dt_arena_strndup(arena, start, (size_t)(end - start));
+}

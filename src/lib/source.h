@@ -1,0 +1,25 @@
+/*
+ * Source lines, read from the files as the target sees them. Files are the target's: size, length of lines and number
+ * of files are bounded, and only regular files are opened. A file is kept for one snapshot.
+ */
+#ifndef DT_LIB_SOURCE_H
+#define DT_LIB_SOURCE_H
+
+#include "base/arena.h"
+#include "proc/proc.h"
+
+struct dt_source_file;
+
+struct dt_source {
+	struct dt_source_file *files;
+};
+
+/* The line without leading and trailing blanks, in the arena; NULL if it cannot be had. Relative paths are taken from
+ * the target's working directory, names like "<string>" have no file. */
+const char *dt_source_line(struct dt_source *source, const struct dt_proc *proc, const char *path, uint32_t line,
+			   struct dt_arena *arena);
+
+/* Forgets the files. */
+void dt_source_clear(struct dt_source *source);
+
+#endif

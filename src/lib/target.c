@@ -1,0 +1,156 @@
+/* Attach, take, release. */
+#include "lib/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "doctor/refusal.h"
+
+const char *dt_library_version(void)
+{
+	return DT_VERSION;
+}
+
+/* Names are read while the proof of the look stands. A name that cannot be read is no reason to lose the stacks. */
+static int read_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena)
+{
+	struct dt_target *target = context;
+
+	target->names = dt_arena_calloc(arena, walk->interpreter_count, sizeof(*target->names));
+	target->name_groups = target->names ? walk->interpreter_count : 0;
+	for (size_t i = 0; i < target->name_groups; i++) {
+		struct dt_names *group = &target->names[i];
+
+		if (dt_thread_names(image, &target->python.layout, walk->interpreters[i].address, arena, &group->names,
+				    &group->count) < 0)
+			group->count = 0;
+	}
+	return 0;
+}
+
+/* Lets go of what depends on the program that runs in the process. */
+static void forget_program(struct dt_target *target)
+{
+	dt_sampler_free(target->sampler);
+	target->sampler = NULL;
+	dt_mem_free(target->live);
+	target->live = NULL;
+	target->names = NULL;
+	target->name_groups = 0;
+}
+
+static int learn_program(struct dt_target *target, struct dt_error *err)
+{
+	int pid = target->proc.pid;
+	int rc = dt_mem_open_live(pid, target->proc.dir, &target->live);
+
+	if (rc == -ENOMEM)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (rc == -EPERM || rc == -EACCES)
+		return dt_refusal_explain(pid, err);
+	if (rc < 0)
+		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
+	rc = dt_python_find(&target->proc, target->live, &target->python, err);
+	if (rc == DT_EPERMISSION)
+		return dt_refusal_explain(pid, err);
+	if (rc < 0)
+		return rc;
+	dt_arena_reset(&target->fixed);
+	target->executable = dt_proc_executable(&target->proc, &target->fixed);
+	target->command = dt_proc_command(&target->proc, &target->fixed);
+	target->container = dt_proc_container(&target->proc, &target->fixed);
+	if (!target->executable || !target->command)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	rc = dt_sampler_new(&target->proc, target->live, &target->python, &target->options, &target->sampler, err);
+	if (rc < 0)
+		return rc;
+	if (!target->options.no_names)
+		dt_sampler_set_extra(target->sampler, read_names, target);
+	return 0;
+}
+
+/* /proc has a directory for every thread too, though it does not list them. */
+static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
+{
+	char status[2048];
+	const char *line;
+	int leader;
+
+	if (dt_proc_read(proc, "status", status, sizeof(status)) < 0)
+		return 0;
+	line = strstr(status, "\nTgid:");
+	leader = line ? atoi(line + strlen("\nTgid:")) : proc->pid;
+	if (leader == proc->pid)
+		return 0;
+	dt_fail(err, DT_ENOTFOUND, "%d is not a process but a thread of process %d", proc->pid, leader);
+	dt_hint(err, "Give %d instead.", leader);
+	return DT_ENOTFOUND;
+}
+
+int dt_attach(int pid, const struct dt_options *options, struct dt_target **result, struct dt_error *err)
+{
+	struct dt_target *target;
+	int rc;
+
+	if (pid <= 0 || !result)
+		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
+	target = calloc(1, sizeof(*target));
+	if (!target)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	target->proc.dir = -1;
+	dt_arena_init(&target->fixed, 0);
+	dt_arena_init(&target->arena, 0);
+	if (options)
+		target->options = *options;
+	rc = dt_proc_open(pid, &target->proc);
+	if (rc < 0) {
+		rc = dt_fail(err, DT_ENOTFOUND, "there is no process %d", pid);
+		dt_hint(err, "`darter ps` lists the Python processes of this host.");
+	} else {
+		rc = refuse_thread(&target->proc, err);
+	}
+	if (rc == 0)
+		rc = learn_program(target, err);
+	if (rc < 0) {
+		dt_release(target);
+		return rc;
+	}
+	*result = target;
+	return 0;
+}
+
+int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot, struct dt_error *err)
+{
+	const struct dt_look *look;
+	int rc;
+
+	if (!target || !snapshot)
+		return dt_fail(err, DT_EUSAGE, "there is no target to look at");
+	rc = target->sampler ? dt_sampler_look(target->sampler, &look, err) : DT_EAGAIN;
+	if (rc == DT_EAGAIN) { /* another program may run in the process by now */
+		forget_program(target);
+		rc = learn_program(target, err);
+		if (rc == 0)
+			rc = dt_sampler_look(target->sampler, &look, err);
+	}
+	if (rc == DT_EPERMISSION)
+		return dt_refusal_explain(target->proc.pid, err);
+	if (rc == 0)
+		rc = dt_snapshot_build(target, look, err);
+	if (rc == 0)
+		*snapshot = &target->snapshot;
+	return rc;
+}
+
+void dt_release(struct dt_target *target)
+{
+	if (!target)
+		return;
+	forget_program(target);
+	dt_proc_release(&target->proc);
+	dt_source_clear(&target->source);
+	dt_arena_release(&target->fixed);
+	dt_arena_release(&target->arena);
+	free(target);
+}

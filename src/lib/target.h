@@ -1,0 +1,33 @@
+/* The inside of libdarter: one attached process. Not for the command line. */
+#ifndef DT_LIB_TARGET_H
+#define DT_LIB_TARGET_H
+
+#include "base/arena.h"
+#include "lib/source.h"
+#include "python/thread_names.h"
+#include "sample/sampler.h"
+
+struct dt_names {
+	struct dt_thread_name *names;
+	size_t count;
+};
+
+struct dt_target {
+	struct dt_proc proc;
+	struct dt_mem *live;
+	struct dt_python python;
+	struct dt_sampler *sampler;
+	struct dt_options options;
+	struct dt_arena fixed;  /* what stays the same as long as the target is the same program */
+	struct dt_arena arena;  /* the snapshot */
+	struct dt_names *names; /* of the last look, one for each interpreter; in the look's arena */
+	size_t name_groups;
+	const char *executable, *command, *container;
+	struct dt_source source;
+	struct dt_snapshot snapshot;
+};
+
+/* Turns a look into target->snapshot. 0 or DT_EMEMORY. */
+int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, struct dt_error *err);
+
+#endif
