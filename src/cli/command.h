@@ -11,9 +11,11 @@ enum dt_value_kind {
 	DT_VALUE_NONE, /* a switch */
 	DT_VALUE_TEXT,
 	DT_VALUE_PID,
+	DT_VALUE_NUMBER,
 	DT_VALUE_SECONDS,
 	DT_VALUE_CHOICE, /* one of choices, a space-separated list */
 	DT_VALUE_FILE,
+	DT_VALUE_COMMAND, /* the name of a command */
 };
 
 struct dt_option {
@@ -34,11 +36,13 @@ struct dt_example {
 
 struct dt_command {
 	const char *name;
-	const char *arguments;           /* "[PID...]" */
-	const char *summary;             /* a few words */
-	const char *about;               /* paragraphs for help and man page */
-	const struct dt_option *options; /* ended by one without a name */
-	const struct dt_example *examples;
+	const char *arguments;            /* "[PID...]", NULL: none */
+	enum dt_value_kind argument_kind; /* what completion offers */
+	const char *argument_choices;
+	const char *summary;               /* a few words */
+	const char *about;                 /* paragraphs for help and man page */
+	const struct dt_option *options;   /* ended by one without a name */
+	const struct dt_example *examples; /* ended by one without a line */
 	size_t options_size; /* bytes of the command's options struct, which begins with struct dt_common */
 	void (*defaults)(void *options);
 	int (*argument)(void *options, const char *text, struct dt_error *err); /* NULL: takes none */
@@ -53,14 +57,21 @@ struct dt_common {
 };
 
 extern const struct dt_command *const dt_commands[]; /* ended by NULL */
+const struct dt_command *dt_command_by_name(const char *name);
+
+/* Understood by every command, besides its own. Ended by one without a name. */
+extern const struct dt_option dt_common_options[];
+int dt_set_json(void *options, const char *value, struct dt_error *err);
+
+#define DT_OPTION_JSON                                                                                                 \
+	{                                                                                                              \
+		.letter = 'j', .name = "json", .help = "Write JSON, for programs.", .set = dt_set_json                 \
+	}
 
 /* Exit codes of the whole program. */
 enum { DT_EXIT_OK = 0, DT_EXIT_FAILED = 1, DT_EXIT_USAGE = 2, DT_EXIT_PERMISSION = 3, DT_EXIT_NOT_FOUND = 4 };
 
 /* The exit code for a DT_E* code. */
 int dt_exit_code(int code);
-
-/* "darter: message" and the hint, on stderr, escaped for a terminal. */
-void dt_report(const struct dt_common *common, const struct dt_error *err);
 
 #endif

@@ -1,0 +1,118 @@
+/* darter dump: the stacks of running programs. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/dump.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+
+static int set_every(void *options, const char *value, struct dt_error *err)
+{
+	return dt_value_seconds(value, 0.001, &((struct dt_dump_options *)options)->every, err);
+}
+
+static int set_full_names(void *options, const char *value, struct dt_error *err)
+{
+	(void)value, (void)err;
+	((struct dt_dump_options *)options)->render.full_names = true;
+	return 0;
+}
+
+static int set_max_frames(void *options, const char *value, struct dt_error *err)
+{
+	return dt_value_count(value, &((struct dt_dump_options *)options)->render.max_frames, err);
+}
+
+static int set_no_source(void *options, const char *value, struct dt_error *err)
+{
+	(void)value, (void)err;
+	((struct dt_dump_options *)options)->attach.source = false;
+	return 0;
+}
+
+static int set_pause(void *options, const char *value, struct dt_error *err)
+{
+	(void)err;
+	/* Without a value it is --nonblocking. */
+	((struct dt_dump_options *)options)->attach.pause = !value || !strcmp(value, "never") ? DT_PAUSE_NEVER
+											      : DT_PAUSE_AUTO;
+	return 0;
+}
+
+static void defaults(void *options)
+{
+	((struct dt_dump_options *)options)->attach.source = true;
+}
+
+static int run(void *options)
+{
+	struct dt_dump_options *o = options;
+	const struct dt_common *common = &o->selecting.common;
+	int code;
+
+	o->render.color = dt_terminal_color(common, STDOUT_FILENO);
+	o->render.verbose = common->verbose;
+	o->format = dt_format_by_name(common->json ? "json" : "text");
+	code = o->every > 0 ? dt_dump_every(o) : dt_dump_once(o);
+	dt_selection_release(&o->selecting.selection);
+	return code;
+}
+
+static const struct dt_option table[] = {
+    DT_OPTIONS_SELECTION,
+    DT_OPTION_JSON,
+    {.name = "every",
+     .kind = DT_VALUE_SECONDS,
+     .value = "SECONDS",
+     .help = "Look again and again, and show the threads that changed; Ctrl-C ends it.",
+     .set = set_every},
+    {.name = "full-filenames", .help = "Do not shorten the names of files.", .set = set_full_names},
+    {.name = "max-frames",
+     .kind = DT_VALUE_NUMBER,
+     .value = "N",
+     .help = "Show the innermost N frames of each thread.",
+     .set = set_max_frames},
+    {.name = "no-source", .help = "Leave the line of source code out.", .set = set_no_source},
+    {.name = "pause",
+     .kind = DT_VALUE_CHOICE,
+     .value = "WHEN",
+     .choices = "auto never",
+     .help = "auto (the default): where nothing gentler proves that a stack is true, the one running thread is stopped "
+	     "for one read, less than a millisecond. never: what cannot be proven is left out, and told.",
+     .set = set_pause},
+    {.name = "nonblocking", .help = "The same as --pause=never.", .hidden = true, .set = set_pause},
+    {0},
+};
+
+static const struct dt_example examples[] = {
+    {"darter dump 1234", "The stack of every thread of process 1234."},
+    {"darter dump --name gunicorn --children", "The same for all processes of a server, by the name of the command."},
+    {"darter dump --every 1 1234", "What changes from second to second; a program that hangs changes nothing."},
+    {"darter dump --json 1234 | jq '.snapshots[].threads[] | select(.gil)'", "The thread that holds the GIL."},
+    {0},
+};
+
+const struct dt_command dt_command_dump = {
+    .name = "dump",
+    .arguments = "[PID...]",
+    .argument_kind = DT_VALUE_PID,
+    .summary = "show the stacks of running Python programs",
+    .about =
+	"Shows the Python stack of every thread of a running program: the main thread first, the innermost frame on "
+	"top, with the line of source code it is at. Each thread is shown with what it is doing: running, waiting for "
+	"the GIL, in a system call or sleeping.\n\n"
+	"The program needs no preparation, is not signalled and does not notice. Every stack is one that the program "
+	"really had: it is read twice or while it stands still, never put together from two moments. What could not be "
+	"proven is left out, and the dump says so.\n\n"
+	"With several processes each one is shown or its error is told. Processes found by --name, --all and "
+	"--children "
+	"that are not Python are passed over.",
+    .options = table,
+    .examples = examples,
+    .options_size = sizeof(struct dt_dump_options),
+    .defaults = defaults,
+    .argument = dt_select_pid,
+    .run = run,
+};

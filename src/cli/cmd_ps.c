@@ -1,0 +1,112 @@
+/* darter ps: every Python process of the host, and what it is doing. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+
+#define CPU_SECONDS 0.1
+
+struct options {
+	struct dt_common common;
+	double cpu_seconds;
+	bool pids;
+};
+
+static int set_cpu(void *options, const char *value, struct dt_error *err)
+{
+	return dt_value_seconds(value, 0, &((struct options *)options)->cpu_seconds, err);
+}
+
+static int set_pids(void *options, const char *value, struct dt_error *err)
+{
+	(void)value, (void)err;
+	((struct options *)options)->pids = true;
+	return 0;
+}
+
+static void defaults(void *options)
+{
+	((struct options *)options)->cpu_seconds = CPU_SECONDS;
+}
+
+static int print_pids(const struct options *o)
+{
+	dt_auto_free int *pids = NULL;
+	struct dt_error err;
+	size_t count;
+	int code = dt_find(NULL, &pids, &count, &err);
+
+	if (code) {
+		dt_report(&o->common, &err);
+		return dt_exit_code(code);
+	}
+	for (size_t i = 0; i < count; i++)
+		printf("%d\n", pids[i]);
+	return DT_EXIT_OK;
+}
+
+static int run(void *options)
+{
+	const struct options *o = options;
+	struct dt_render render = {
+	    .color = dt_terminal_color(&o->common, STDOUT_FILENO),
+	    .columns = dt_terminal_columns(STDOUT_FILENO),
+	};
+	struct dt_process_list *list;
+	struct dt_error err;
+	int code;
+
+	if (o->pids)
+		return print_pids(o);
+	code = dt_survey(o->cpu_seconds, &list, &err);
+	if (code) {
+		dt_report(&o->common, &err);
+		return dt_exit_code(code);
+	}
+	if (o->common.json)
+		code = dt_render_processes_json(list, stdout);
+	else if (!dt_process_list_count(list))
+		dt_note(&o->common, "no Python program is running here");
+	else
+		code = dt_render_processes_text(list, &render, stdout);
+	dt_process_list_free(list);
+	if (code)
+		dt_output_failed();
+	return DT_EXIT_OK;
+}
+
+static const struct dt_option table[] = {
+    DT_OPTION_JSON,
+    {.name = "cpu",
+     .kind = DT_VALUE_SECONDS,
+     .value = "SECONDS",
+     .help = "How long to measure the CPU use (0.1 by default); 0 shows the average since each process began.",
+     .set = set_cpu},
+    {.name = "pids", .help = "Print the process ids alone, one per line.", .set = set_pids},
+    {0},
+};
+
+static const struct dt_example examples[] = {
+    {"darter ps", "The Python programs on this host, busiest first."},
+    {"sudo darter ps", "The same with those of other users and in containers."},
+    {"darter ps --json | jq '.processes[] | select(.cpu > 50)'", "The busy ones, for a script."},
+    {0},
+};
+
+const struct dt_command dt_command_ps = {
+    .name = "ps",
+    .summary = "list the Python programs on this host and what each is doing now",
+    .about =
+	"Lists every process with a Python interpreter in it, whatever its name: process id, Python version, threads, "
+	"CPU use, memory, container or pod if it runs in one, command, and the function, file and line that its "
+	"busiest thread is in at this moment. Processes that may not be read are listed with the reason.\n\n"
+	"On a terminal long lines are cut to its width; in a pipe they are whole.",
+    .options = table,
+    .examples = examples,
+    .options_size = sizeof(struct options),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* The two ways to dump: once, and again and again. */
+#ifndef DT_CLI_DUMP_H
+#define DT_CLI_DUMP_H
+
+#include "cli/selection.h"
+
+struct dt_dump_options {
+	struct dt_selecting selecting;
+	struct dt_options attach;
+	struct dt_render render;
+	const struct dt_format *format;
+	double every; /* seconds, 0: once */
+};
+
+/* What went wrong so far. The first failure decides the exit code. */
+struct dt_failures {
+	struct dt_failure *list;
+	size_t count;
+	unsigned hinted; /* bits of the codes whose hint was shown: it is told once */
+	int first;       /* code */
+};
+
+/* Tells it, and keeps it for the document's end. */
+void dt_failures_add(struct dt_failures *failures, const struct dt_common *common, int pid, const struct dt_error *err);
+void dt_failures_release(struct dt_failures *failures);
+
+/* True for a failure that a process not asked for by number may have without a word: not Python, gone. */
+bool dt_dump_passes_over(const struct dt_pick *pick, int code, bool kin_shown);
+
+/* Attaches and takes; *target and *snapshot are set on success. Python that is just starting is given some time. */
+int dt_dump_look(const struct dt_dump_options *options, int pid, struct dt_target **target,
+		 const struct dt_snapshot **snapshot, struct dt_error *err);
+
+/* Both return the exit code. */
+int dt_dump_once(const struct dt_dump_options *options);
+int dt_dump_every(const struct dt_dump_options *options);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * darter dump --every: looks again and again until Ctrl-C or until nothing is left to look at. As text the first look
+ * at a process is shown whole, and later ones only where something changed; as JSON each round is one whole document on
+ * one line.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "base/util.h"
+#include "cli/dump.h"
+#include "cli/terminal.h"
+#include "cli/watch.h"
+
+struct watched {
+	int pid;
+	struct dt_target *target; /* NULL: could not be attached */
+	struct dt_seen seen;
+	bool told;    /* its error was told once */
+	bool present; /* in this round's selection */
+};
+
+struct every {
+	const struct dt_dump_options *options;
+	struct watched *list;
+	size_t count, shown; /* shown: in this round */
+	bool ever;           /* anything was shown at all */
+	struct dt_failures failures;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal_number)
+{
+	(void)signal_number;
+	stopped = 1;
+}
+
+static void put_time(uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000u);
+	struct tm local = {0};
+
+	localtime_r(&seconds, &local);
+	printf("[%02d:%02d:%02d.%03u] ", local.tm_hour, local.tm_min, local.tm_sec,
+	       (unsigned)(ns % 1000000000u / 1000000u));
+}
+
+static void put_ended(const struct dt_seen_thread *thread)
+{
+	struct dt_buf buf = DT_BUF_INIT;
+
+	dt_buf_printf(&buf, "Thread %" PRIu64, thread->tid ? thread->tid : thread->ident);
+	if (thread->name) {
+		dt_buf_puts(&buf, " \"");
+		dt_escape(&buf, thread->name);
+		dt_buf_putc(&buf, '"');
+	}
+	dt_buf_puts(&buf, " ended\n");
+	fputs(buf.data, stdout);
+	dt_buf_release(&buf);
+}
+
+static int show_change(const struct every *every, const struct dt_snapshot *snapshot, const struct dt_change *change)
+{
+	struct dt_snapshot part = *snapshot;
+	int code;
+
+	part.threads = change->threads;
+	part.thread_count = change->count;
+	putchar('\n');
+	put_time(snapshot->taken_ns);
+	printf("Process %d: %zu of %zu threads changed", snapshot->pid, change->count - change->fresh,
+	       snapshot->thread_count);
+	if (change->fresh)
+		printf(", %zu new", change->fresh);
+	if (change->ended_count)
+		printf(", %zu ended", change->ended_count);
+	putchar('\n');
+	code = dt_render_threads_text(&part, &every->options->render, stdout);
+	for (size_t i = 0; i < change->ended_count; i++)
+		put_ended(&change->ended[i]);
+	return code;
+}
+
+static int show(struct every *every, struct watched *watched, const struct dt_snapshot *snapshot)
+{
+	bool first = !watched->seen.threads;
+	struct dt_change change;
+	int code;
+
+	if (every->options->selecting.common.json)
+		return every->options->format->snapshot(snapshot, &every->options->render, every->shown == 0, stdout);
+	code = dt_seen_update(&watched->seen, snapshot, &change);
+	if (code)
+		return code;
+	if (first) {
+		if (every->ever)
+			putchar('\n');
+		put_time(snapshot->taken_ns);
+		code = dt_render_text(snapshot, &every->options->render, stdout);
+	} else if (change.count || change.ended_count) {
+		code = show_change(every, snapshot, &change);
+	}
+	dt_change_release(&change);
+	return code;
+}
+
+static void let_go(struct watched *watched)
+{
+	dt_release(watched->target);
+	watched->target = NULL;
+	dt_seen_release(&watched->seen);
+}
+
+static struct watched *watch(struct every *every, int pid)
+{
+	struct watched *grown;
+
+	for (size_t i = 0; i < every->count; i++)
+		if (every->list[i].pid == pid)
+			return &every->list[i];
+	grown = reallocarray(every->list, every->count + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	every->list = grown;
+	every->list[every->count] = (struct watched){.pid = pid};
+	return &every->list[every->count++];
+}
+
+static void look(struct every *every, const struct dt_pick *pick)
+{
+	const struct dt_common *common = &every->options->selecting.common;
+	struct watched *watched = watch(every, pick->pid);
+	const struct dt_snapshot *snapshot;
+	struct dt_error err;
+	bool known;
+	int code;
+
+	if (!watched)
+		return;
+	watched->present = true;
+	known = watched->target != NULL;
+	if (known)
+		code = dt_take(watched->target, &snapshot, &err);
+	else if (watched->told)
+		return;
+	else
+		code = dt_dump_look(every->options, pick->pid, &watched->target, &snapshot, &err);
+	if (!code) {
+		if (show(every, watched, snapshot))
+			dt_output_failed();
+		every->shown++;
+		every->ever = true;
+	} else if (code != DT_EAGAIN) {
+		/* What has been shown and is gone now has not failed. */
+		if (known && (code == DT_EENDED || code == DT_ENOTFOUND))
+			dt_note(common, "process %d ended", pick->pid);
+		else if (!dt_dump_passes_over(pick, code, true))
+			dt_failures_add(&every->failures, common, pick->pid, &err);
+		let_go(watched);
+		watched->told = true;
+	}
+}
+
+/* Forgets what is no longer there, so that its number may come back as another process. */
+static void forget(struct every *every)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < every->count; i++) {
+		if (every->list[i].present) {
+			every->list[i].present = false;
+			every->list[kept++] = every->list[i];
+		} else {
+			let_go(&every->list[i]);
+		}
+	}
+	every->count = kept;
+}
+
+/* One look at everything. False when there is no point in going on. */
+static bool look_round(struct every *every)
+{
+	const struct dt_dump_options *options = every->options;
+	const struct dt_common *common = &options->selecting.common;
+	struct dt_picks picks = {0};
+	size_t told = every->failures.count;
+	struct dt_error err;
+	int code = dt_selection_pick(&options->selecting.selection, &picks, &err);
+
+	if (code && !every->ever)
+		dt_failures_add(&every->failures, common, 0, &err);
+	every->shown = 0;
+	if (options->format->begin && options->format->begin(stdout))
+		dt_output_failed();
+	for (size_t i = 0; i < picks.count && !stopped && dt_output_good(); i++)
+		look(every, &picks.list[i]);
+	if (options->format->end &&
+	    options->format->end(every->failures.list + told, every->failures.count - told, stdout))
+		dt_output_failed();
+	if (fflush(stdout))
+		dt_output_failed();
+	forget(every);
+	dt_picks_release(&picks);
+	return every->shown || (every->ever && dt_selection_open(&options->selecting.selection) && picks.count);
+}
+
+static void add_seconds(struct timespec *when, double seconds)
+{
+	when->tv_sec += (time_t)seconds;
+	when->tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	if (when->tv_nsec >= 1000000000) {
+		when->tv_sec++;
+		when->tv_nsec -= 1000000000;
+	}
+}
+
+int dt_dump_every(const struct dt_dump_options *options)
+{
+	struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
+	struct every every = {.options = options};
+	struct timespec next, now;
+	int code;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	while (!stopped && look_round(&every) && dt_output_good()) {
+		add_seconds(&next, options->every);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		/* A round that took longer than the interval is not made up for. */
+		if (next.tv_sec < now.tv_sec || (next.tv_sec == now.tv_sec && next.tv_nsec < now.tv_nsec))
+			next = now;
+		while (!stopped && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
+			;
+	}
+	code = dt_exit_code(every.failures.first);
+	for (size_t i = 0; i < every.count; i++)
+		let_go(&every.list[i]);
+	free(every.list);
+	dt_failures_release(&every.failures);
+	return code;
+}

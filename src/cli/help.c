@@ -1,0 +1,115 @@
+/* Help on the screen, wrapped to its width. */
+#include "cli/help.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "base/util.h"
+
+#define DEFAULT_COLUMNS 80
+#define WIDEST          100 /* longer lines are hard to read */
+#define OPTION_COLUMN   28  /* where the explanation of an option begins */
+
+/* Words of one paragraph, each line behind `indent` columns; `at` columns of the first line are taken already. */
+static void wrap(FILE *out, const char *text, size_t length, size_t at, size_t indent, size_t columns)
+{
+	const char *end = text + length;
+	bool first = true;
+
+	while (text < end) {
+		size_t word = strcspn(text, " \n");
+		char copy[256];
+
+		word = DT_MIN(word, (size_t)(end - text));
+		snprintf(copy, sizeof(copy), "%.*s", (int)word, text);
+		if (!first && at + 1 + dt_columns(copy) > columns) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+			first = true;
+		}
+		fprintf(out, "%s%s", first ? "" : " ", copy);
+		at += dt_columns(copy) + !first;
+		first = false;
+		text += word;
+		text += strspn(text, " \n");
+	}
+	putc('\n', out);
+}
+
+/* Paragraphs are separated by empty lines; lines that begin with a space are kept as they are. */
+static void put_paragraphs(FILE *out, const char *text, size_t columns)
+{
+	while (*text) {
+		const char *end = strstr(text, "\n\n");
+		size_t length = end ? (size_t)(end - text) : strlen(text);
+
+		if (*text == ' ')
+			fprintf(out, "%.*s\n", (int)length, text);
+		else
+			wrap(out, text, length, 0, 0, columns);
+		putc('\n', out);
+		text += length;
+		text += strspn(text, "\n");
+	}
+}
+
+static void put_option(FILE *out, const struct dt_option *option, size_t columns)
+{
+	char head[128];
+	int length;
+
+	if (option->hidden)
+		return;
+	length = snprintf(head, sizeof(head), "  %c%c%c --%s%s%s", option->letter ? '-' : ' ',
+			  option->letter ? option->letter : ' ', option->letter ? ',' : ' ', option->name,
+			  option->value ? " " : "", option->value ? option->value : "");
+	fputs(head, out);
+	if (length + 2 > OPTION_COLUMN) {
+		putc('\n', out);
+		length = 0;
+	}
+	fprintf(out, "%*s", OPTION_COLUMN - length, "");
+	wrap(out, option->help, strlen(option->help), OPTION_COLUMN, OPTION_COLUMN, columns);
+}
+
+static size_t usable(size_t columns)
+{
+	return DT_MIN(DT_MAX(columns ? columns : DEFAULT_COLUMNS, (size_t)OPTION_COLUMN + 20), (size_t)WIDEST);
+}
+
+void dt_help_command(const struct dt_command *command, FILE *out, size_t columns)
+{
+	columns = usable(columns);
+	fprintf(out, "darter %s: %s\n\n", command->name, command->summary);
+	fprintf(out, "Usage: darter %s [options]%s%s\n\n", command->name, command->arguments ? " " : "",
+		command->arguments ? command->arguments : "");
+	put_paragraphs(out, command->about, columns);
+	fputs("Options:\n", out);
+	for (const struct dt_option *option = command->options; option && option->name; option++)
+		put_option(out, option, columns);
+	for (const struct dt_option *option = dt_common_options; option->name; option++)
+		put_option(out, option, columns);
+	if (command->examples)
+		fputs("\nExamples:\n", out);
+	for (const struct dt_example *example = command->examples; example && example->line; example++) {
+		fprintf(out, "  %s\n      ", example->line);
+		wrap(out, example->what, strlen(example->what), 6, 6, columns);
+	}
+}
+
+void dt_help_overview(FILE *out, size_t columns)
+{
+	columns = usable(columns);
+	fputs("darter looks into running Python programs from outside; they do not notice.\n\n"
+	      "Usage: darter COMMAND [PID...] [options]\n\nCommands:\n",
+	      out);
+	for (const struct dt_command *const *command = dt_commands; *command; command++) {
+		fprintf(out, "  %-12s", (*command)->name);
+		wrap(out, (*command)->summary, strlen((*command)->summary), 14, 14, columns);
+	}
+	fputs("\nTo begin with:\n"
+	      "  darter ps           the Python programs on this host, and what each is doing now\n"
+	      "  darter dump PID     the stack of every thread of one of them\n\n"
+	      "'darter help COMMAND' or 'darter COMMAND --help' tells more.\n",
+	      out);
+}

@@ -1,0 +1,17 @@
+/* What the tables say, for people: help on the screen, man pages, shell completions. */
+#ifndef DT_CLI_HELP_H
+#define DT_CLI_HELP_H
+
+#include "cli/command.h"
+
+void dt_help_overview(FILE *out, size_t columns);
+void dt_help_command(const struct dt_command *command, FILE *out, size_t columns);
+
+/* scdoc source of darter(1) (NULL) or darter-COMMAND(1). */
+void dt_help_man(const struct dt_command *command, FILE *out);
+
+/* A completion script; false if the shell is not known. */
+bool dt_complete(const char *shell, FILE *out);
+#define DT_SHELLS "bash zsh fish"
+
+#endif

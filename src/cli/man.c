@@ -1,0 +1,115 @@
+/* Man pages from the same tables as the help, in the language of scdoc. */
+#include <string.h>
+
+#include "cli/help.h"
+
+/* scdoc's marks in plain text are taken back with a backslash. */
+static void plain(FILE *out, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (strchr("_*\\#[]|<>~", text[i]))
+			putc('\\', out);
+		putc(text[i], out);
+	}
+}
+
+static void put(FILE *out, const char *text)
+{
+	plain(out, text, strlen(text));
+}
+
+static void put_paragraphs(FILE *out, const char *text)
+{
+	while (*text) {
+		const char *end = strstr(text, "\n\n");
+		size_t length = end ? (size_t)(end - text) : strlen(text);
+
+		if (*text == ' ')
+			fprintf(out, "```\n%.*s\n```", (int)length, text);
+		else
+			plain(out, text, length);
+		fputs("\n\n", out);
+		text += length;
+		text += strspn(text, "\n");
+	}
+}
+
+static void put_options(FILE *out, const struct dt_option *option)
+{
+	for (; option && option->name; option++) {
+		if (option->hidden)
+			continue;
+		if (option->letter)
+			fprintf(out, "*-%c*, ", option->letter);
+		fprintf(out, "*--%s*", option->name);
+		if (option->value)
+			fprintf(out, " _%s_", option->value);
+		fputs("\n\t", out);
+		put(out, option->help);
+		fputs("\n\n", out);
+	}
+}
+
+static void put_exit_status(FILE *out)
+{
+	fputs("# EXIT STATUS\n\n"
+	      "*0*\n\tAll went well.\n\n"
+	      "*1*\n\tSomething failed: a Python that cannot be read, a result that could not be written.\n\n"
+	      "*2*\n\tThe command line makes no sense.\n\n"
+	      "*3*\n\tThe kernel does not allow it; the message says what would.\n\n"
+	      "*4*\n\tThere is no such process, it ended, or there is no Python in it.\n\n"
+	      "With several processes it is the code of the first error; the others are shown all the same.\n\n",
+	      out);
+}
+
+static void put_command_page(const struct dt_command *command, FILE *out)
+{
+	fprintf(out, "darter-%s(1) \"darter %s\"\n\n# NAME\n\ndarter-%s - ", command->name, dt_library_version(),
+		command->name);
+	put(out, command->summary);
+	fprintf(out, "\n\n# SYNOPSIS\n\n*darter %s* ", command->name);
+	put(out, "[options]");
+	if (command->arguments) {
+		putc(' ', out);
+		put(out, command->arguments);
+	}
+	fputs("\n\n# DESCRIPTION\n\n", out);
+	put_paragraphs(out, command->about);
+	fputs("# OPTIONS\n\n", out);
+	put_options(out, command->options);
+	put_options(out, dt_common_options);
+	if (command->examples)
+		fputs("# EXAMPLES\n\n", out);
+	for (const struct dt_example *example = command->examples; example && example->line; example++) {
+		fprintf(out, "```\n%s\n```\n\n", example->line);
+		put(out, example->what);
+		fputs("\n\n", out);
+	}
+	put_exit_status(out);
+	fputs("# SEE ALSO\n\n*darter*(1)\n", out);
+}
+
+void dt_help_man(const struct dt_command *command, FILE *out)
+{
+	if (command) {
+		put_command_page(command, out);
+		return;
+	}
+	fprintf(
+	    out,
+	    "darter(1) \"darter %s\"\n\n# NAME\n\ndarter - look into running Python programs from outside\n\n"
+	    "# SYNOPSIS\n\n*darter* _COMMAND_ \\[PID...\\] \\[options\\]\n\n# DESCRIPTION\n\n"
+	    "Darter reads the stacks of running Python programs out of their memory. The programs need no preparation, "
+	    "are not signalled, not written to, and do not notice.\n\n# COMMANDS\n\n",
+	    dt_library_version());
+	for (const struct dt_command *const *command_at = dt_commands; *command_at; command_at++) {
+		fprintf(out, "*darter-%s*(1)\n\t", (*command_at)->name);
+		put(out, (*command_at)->summary);
+		fputs("\n\n", out);
+	}
+	fputs("# OPTIONS\n\n*-h*, *--help*\n\tShow the commands.\n\n*-V*, *--version*\n\tShow the version.\n\n", out);
+	fputs("# ENVIRONMENT\n\n*NO\\_COLOR*\n\tIf set and not empty, no colours are used unless *--color=always* asks "
+	      "for them.\n\n*COLUMNS*\n\tThe width for tables and help, instead of the terminal's.\n\n",
+	      out);
+	put_exit_status(out);
+}

@@ -1,0 +1,258 @@
+/* Reads a command line as the tables say: see options.h. */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/util.h"
+
+static int set_color(void *options, const char *value, struct dt_error *err)
+{
+	struct dt_common *common = options;
+
+	(void)err;
+	common->color = !strcmp(value, "always")  ? DT_COLOR_ALWAYS
+			: !strcmp(value, "never") ? DT_COLOR_NEVER
+						  : DT_COLOR_AUTO;
+	return 0;
+}
+
+static int set_quiet(void *options, const char *value, struct dt_error *err)
+{
+	(void)value, (void)err;
+	((struct dt_common *)options)->quiet = true;
+	return 0;
+}
+
+static int set_verbose(void *options, const char *value, struct dt_error *err)
+{
+	(void)value, (void)err;
+	((struct dt_common *)options)->verbose = true;
+	return 0;
+}
+
+int dt_set_json(void *options, const char *value, struct dt_error *err)
+{
+	(void)value, (void)err;
+	((struct dt_common *)options)->json = true;
+	return 0;
+}
+
+/* --help has no function: it ends the parsing. */
+const struct dt_option dt_common_options[] = {
+    {.name = "color",
+     .kind = DT_VALUE_CHOICE,
+     .value = "WHEN",
+     .choices = "auto always never",
+     .help = "Use colours: auto (on a terminal; the default), always or never. NO_COLOR is respected.",
+     .set = set_color},
+    {.letter = 'q', .name = "quiet", .help = "Say nothing but the result and errors.", .set = set_quiet},
+    {.letter = 'v', .name = "verbose", .help = "Say more: how it was seen and what was left out.", .set = set_verbose},
+    {.letter = 'h', .name = "help", .help = "Show this help."},
+    {0},
+};
+
+static const struct dt_option *find_long(const struct dt_command *command, const char *name, size_t length)
+{
+	const struct dt_option *const tables[] = {command->options, dt_common_options};
+
+	for (size_t t = 0; t < DT_COUNT(tables); t++)
+		for (const struct dt_option *option = tables[t]; option && option->name; option++)
+			if (strlen(option->name) == length && !strncmp(option->name, name, length))
+				return option;
+	return NULL;
+}
+
+static const struct dt_option *find_letter(const struct dt_command *command, char letter)
+{
+	const struct dt_option *const tables[] = {command->options, dt_common_options};
+
+	for (size_t t = 0; t < DT_COUNT(tables); t++)
+		for (const struct dt_option *option = tables[t]; option && option->name; option++)
+			if (option->letter && option->letter == letter)
+				return option;
+	return NULL;
+}
+
+static int unknown_long(const struct dt_command *command, const char *name, size_t length, struct dt_error *err)
+{
+	const struct dt_option *const tables[] = {command->options, dt_common_options};
+	char wanted[64];
+	struct dt_nearest nearest;
+
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)DT_MIN(length, sizeof(wanted)), name);
+	dt_nearest_init(&nearest, wanted);
+	for (size_t t = 0; t < DT_COUNT(tables); t++)
+		for (const struct dt_option *option = tables[t]; option && option->name; option++)
+			dt_nearest_offer(&nearest, option->name);
+	dt_fail(err, DT_EUSAGE, "'darter %s' has no option --%.*s", command->name, (int)DT_MIN(length, 200), name);
+	if (nearest.best)
+		dt_hint(err, "did you mean --%s?", nearest.best);
+	return DT_EUSAGE;
+}
+
+/* How the user would write the option. */
+static const char *spelled(const struct dt_option *option, char letter, char text[64])
+{
+	if (letter)
+		snprintf(text, 64, "-%c", letter);
+	else
+		snprintf(text, 64, "--%s", option->name);
+	return text;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+	size_t length = strlen(value);
+
+	for (const char *at = choices; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strcspn(at, " ") == length && !strncmp(at, value, length))
+			return true;
+	return false;
+}
+
+static int apply(const struct dt_option *option, char letter, const char *value, void *options, struct dt_error *err)
+{
+	char text[64];
+	struct dt_error why = {0};
+	int code;
+
+	if (option->kind == DT_VALUE_CHOICE && !is_choice(option->choices, value))
+		return dt_fail(err, DT_EUSAGE, "%s: '%s' is none of: %s", spelled(option, letter, text), value,
+			       option->choices);
+	code = option->set(options, value, &why);
+	if (code) {
+		dt_fail(err, code, "%s: %s", spelled(option, letter, text), why.message);
+		if (err && why.hint[0])
+			dt_hint(err, "%s", why.hint);
+	}
+	return code;
+}
+
+static int needs_value(const struct dt_option *option, char letter, struct dt_error *err)
+{
+	char text[64];
+
+	return dt_fail(err, DT_EUSAGE, "%s needs a value (%s)", spelled(option, letter, text), option->value);
+}
+
+struct words {
+	char *const *list;
+	int count, at; /* at: the word being read */
+};
+
+static int parse_long(const struct dt_command *command, struct words *words, void *options, struct dt_error *err)
+{
+	const char *name = words->list[words->at] + 2;
+	size_t length = strcspn(name, "=");
+	const char *value = name[length] ? name + length + 1 : NULL;
+	const struct dt_option *option = find_long(command, name, length);
+
+	if (!option)
+		return unknown_long(command, name, length, err);
+	if (option->kind == DT_VALUE_NONE && value)
+		return dt_fail(err, DT_EUSAGE, "--%s takes no value", option->name);
+	if (!option->set)
+		return DT_PARSE_HELP;
+	if (option->kind != DT_VALUE_NONE && !value) {
+		if (words->at + 1 >= words->count)
+			return needs_value(option, 0, err);
+		value = words->list[++words->at];
+	}
+	return apply(option, 0, value, options, err);
+}
+
+/* -x, -xyz, -xVALUE, -x VALUE */
+static int parse_letters(const struct dt_command *command, struct words *words, void *options, struct dt_error *err)
+{
+	for (const char *at = words->list[words->at] + 1; *at; at++) {
+		const struct dt_option *option = find_letter(command, *at);
+		const char *value = NULL;
+		char letter = *at;
+		int code;
+
+		if (!option)
+			return dt_fail(err, DT_EUSAGE, "'darter %s' has no option -%s%c", command->name,
+				       (unsigned char)letter < 0x80 ? "" : "\\x", letter);
+		if (!option->set)
+			return DT_PARSE_HELP;
+		if (option->kind != DT_VALUE_NONE) {
+			if (at[1])
+				value = at + 1 + (at[1] == '=');
+			else if (words->at + 1 < words->count)
+				value = words->list[++words->at];
+			else
+				return needs_value(option, letter, err);
+		}
+		code = apply(option, letter, value, options, err);
+		if (code || value)
+			return code;
+	}
+	return 0;
+}
+
+int dt_parse(const struct dt_command *command, int count, char *const *list, void *options, struct dt_error *err)
+{
+	struct words words = {.list = list, .count = count};
+	bool only_arguments = false;
+	int code;
+
+	for (; words.at < words.count; words.at++) {
+		const char *word = list[words.at];
+
+		if (!only_arguments && !strcmp(word, "--")) {
+			only_arguments = true;
+			continue;
+		}
+		if (!only_arguments && !strncmp(word, "--", 2))
+			code = parse_long(command, &words, options, err);
+		else if (!only_arguments && word[0] == '-' && word[1])
+			code = parse_letters(command, &words, options, err);
+		else if (command->argument)
+			code = command->argument(options, word, err);
+		else
+			code = dt_fail(err, DT_EUSAGE, "'darter %s' takes no argument, but there is '%s'",
+				       command->name, word);
+		if (code)
+			return code;
+	}
+	return DT_PARSE_RUN;
+}
+
+int dt_value_pid(const char *text, int *pid, struct dt_error *err)
+{
+	uint64_t value;
+
+	if (!dt_parse_u64(text, INT_MAX, &value) || !value)
+		return dt_fail(err, DT_EUSAGE, "'%s' is not a process id", text);
+	*pid = (int)value;
+	return 0;
+}
+
+int dt_value_seconds(const char *text, double min, double *seconds, struct dt_error *err)
+{
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (end == text || *end || errno || !isfinite(value) || value < 0)
+		return dt_fail(err, DT_EUSAGE, "'%s' is not a number of seconds", text);
+	if (value < min || value > 86400 * 366)
+		return dt_fail(err, DT_EUSAGE, "%s seconds: from %g s to a year is possible", text, min);
+	*seconds = value;
+	return 0;
+}
+
+int dt_value_count(const char *text, size_t *count, struct dt_error *err)
+{
+	uint64_t value;
+
+	if (!dt_parse_u64(text, SIZE_MAX / 2, &value) || !value)
+		return dt_fail(err, DT_EUSAGE, "'%s' is not a number above 0", text);
+	*count = (size_t)value;
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* Where words for people go: stderr, escaped, in colour only where that is wanted; and whether stdout took the result.
+ */
+#ifndef DT_CLI_TERMINAL_H
+#define DT_CLI_TERMINAL_H
+
+#include "cli/command.h"
+
+/* Of a terminal behind fd: COLUMNS, else what the terminal says; 0 if neither does. */
+size_t dt_terminal_columns(int fd);
+
+/* --color, then NO_COLOR, then whether fd is a terminal that is not "dumb". */
+bool dt_terminal_color(const struct dt_common *common, int fd);
+
+/* "darter: message" and the lines of the hint. */
+void dt_report(const struct dt_common *common, const struct dt_error *err);
+void dt_report_message(const struct dt_common *common, const struct dt_error *err); /* without the hint */
+
+/* "darter: ..." that is no error; nothing with --quiet. */
+void dt_note(const struct dt_common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* To be called when writing to stdout failed: keeps errno for dt_output_end. */
+void dt_output_failed(void);
+
+/* Flushes stdout. Returns exit_code, or DT_EXIT_FAILED after having told what went wrong. A reader who went away is no
+ * error. */
+int dt_output_end(int exit_code);
+
+/* True until a write to stdout failed. */
+bool dt_output_good(void);
+
+#endif
