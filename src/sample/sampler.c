@@ -425,10 +425,11 @@ static int by_tid_then_age(const void *a, const void *b)
 
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
-	return x < y ? -1 : 1;
+	return x < y ? -1 : 1; /* grouped by interpreter, oldest first */
 }
 
-/* An id that comes twice belongs to the older thread state: the newer one names its maker until its own thread runs. */
+/* An id that comes twice in an interpreter belongs to the older thread state: the newer one names its maker until its
+ * own thread runs. (A thread that calls into another interpreter has a thread state in each.) */
 static int settle_ids(struct dt_sampler *s)
 {
 	struct dt_look *look = &s->look;
@@ -445,7 +446,8 @@ static int settle_ids(struct dt_sampler *s)
 	}
 	qsort(sorted, look->thread_count, sizeof(*sorted), by_tid_then_age);
 	for (size_t i = look->thread_count; i-- > 1;)
-		if (sorted[i]->tid == sorted[i - 1]->tid)
+		if (sorted[i]->tid == sorted[i - 1]->tid &&
+		    sorted[i]->walk->interpreter == sorted[i - 1]->walk->interpreter)
 			sorted[i]->tid = sorted[i]->ns_tid = 0;
 	return 0;
 }
