@@ -32,7 +32,7 @@ static int try_file(struct dt_finder *f, const struct dt_find_module *module, co
 	if (file->kind != DT_FIND_OLD)
 		return DT_FIND_CONTINUE;
 	if (dt_find_version_in_name(module->first->path, &version) ||
-	    dt_find_version_of_file(f->proc, module, &version))
+	    dt_find_version_of_module(f->mem, &f->maps, module, &version))
 		dt_find_note_unsupported(f, &version, "");
 	else
 		dt_find_note_unsupported(f, NULL, ": it is older than 3.7");
@@ -115,8 +115,12 @@ static int visit_hit(void *context, uint64_t address, bool cookie)
 		return code;
 	}
 	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
+		struct dt_find_proof proof;
+
 		c.runtime = address - (*layout)->runtime.interpreters_head;
-		verdict = dt_find_try_table(f->mem, *layout, c.runtime, f->python);
+		verdict = dt_find_prove_once(f->mem, *layout, c.runtime, &proof);
+		if (verdict == DT_VERDICT_READY)
+			verdict = dt_find_try_table(f->mem, *layout, c.runtime, f->python);
 		if (verdict < 0)
 			return verdict;
 		if (verdict == DT_VERDICT_READY)

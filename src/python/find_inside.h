@@ -54,11 +54,11 @@ void dt_find_file_forget(struct dt_find_file *file);
 /* The same from the image in the target's memory, for a file that is gone. Fills *file; 0 or a negative errno. */
 int dt_find_file_in_memory(struct dt_mem *mem, const struct dt_find_module *module, struct dt_find_file *file);
 
-/* PY_VERSION as the file has it among its constants. For people, and for a program that hides sys.hexversion: not
- * proof. */
-bool dt_find_version_of_file(const struct dt_proc *proc, const struct dt_find_module *module,
-			     struct dt_version *version);
-/* The first version in the bytes that stands alone between two NULs: 2.7 to 3.12. */
+/* The version that the module's data tells in words ("3.7.16 (..."). For people, and for a program that hides
+ * sys.hexversion: not proof. */
+bool dt_find_version_of_module(struct dt_mem *mem, const struct dt_maps *maps, const struct dt_find_module *module,
+			       struct dt_version *version);
+/* The first such text in the bytes that has a NUL before it. */
 bool dt_find_version_in_bytes(const char *bytes, size_t size, struct dt_version *version);
 /* "libpython3.7m.so.1.0" -> 3.7 */
 bool dt_find_version_in_name(const char *path, struct dt_version *version);
@@ -80,6 +80,9 @@ struct dt_find_proof {
 /* Follows runtime -> interpreter -> thread -> interpreter. A verdict, or a negative errno if the target may not be read
  * (-EPERM, -EACCES) or is gone (-ESRCH). */
 int dt_find_prove(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_find_proof *proof);
+/* The same with a single attempt: for places that are unlikely to be one. */
+int dt_find_prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime,
+		       struct dt_find_proof *proof);
 
 /* sys.hexversion. -ENOENT if it is not there. */
 int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict, uint32_t *hex);

@@ -48,7 +48,8 @@ static int prove_thread(struct dt_mem *mem, const struct dt_layout *layout, uint
 	return back == interpreter ? DT_VERDICT_READY : DT_VERDICT_NO;
 }
 
-static int prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_find_proof *proof)
+int dt_find_prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime,
+		       struct dt_find_proof *proof)
 {
 	uint64_t address, finalizing = 0;
 	struct dt_range ranges[] = {
@@ -57,9 +58,12 @@ static int prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint64
 	};
 	size_t wanted = layout->runtime.finalizing == DT_ABSENT ? 1 : 2;
 	struct interpreter interpreter;
-	ssize_t got = dt_mem_gather(mem, ranges, wanted);
+	ssize_t got;
 	int code;
 
+	if (!dt_find_plausible(runtime))
+		return DT_VERDICT_NO;
+	got = dt_mem_gather(mem, ranges, wanted);
 	if (got < (ssize_t)wanted)
 		return got < 0 && dt_find_hard((int)got) ? (int)got : DT_VERDICT_NO;
 	if (!address)
@@ -85,20 +89,29 @@ int dt_find_prove(struct dt_mem *mem, const struct dt_layout *layout, uint64_t r
 {
 	int verdict = DT_VERDICT_NO;
 
-	if (!dt_find_plausible(runtime))
-		return DT_VERDICT_NO;
 	for (int attempt = 0; attempt < ATTEMPTS && verdict == DT_VERDICT_NO; attempt++)
-		verdict = prove_once(mem, layout, runtime, proof);
+		verdict = dt_find_prove_once(mem, layout, runtime, proof);
 	return verdict;
 }
 
 int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict, uint32_t *hex)
 {
-	(void)mem;
-	(void)layout;
-	(void)sysdict;
-	(void)hex;
-	return -ENOENT;
+	uint64_t object;
+	int64_t value;
+	int code;
+
+	if (!dt_find_plausible(sysdict))
+		return -ENOENT;
+	code = dt_dict_get(mem, layout, sysdict, "hexversion", &object);
+	if (code < 0)
+		return code;
+	code = dt_int_read(mem, layout, object, &value);
+	if (code < 0)
+		return code;
+	if (value < 0x02000000 || value > INT64_C(0x7fffffff))
+		return -ENOENT;
+	*hex = (uint32_t)value;
+	return 0;
 }
 
 int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_python *python)

@@ -14,26 +14,32 @@
 #include "python/debug_offsets.h"
 #include "python/find_inside.h"
 
-#define BLOCK   ((size_t)1 << 20)
-#define OVERLAP 32        /* bytes of the longer pattern */
-#define IDS_MAX (1 << 20) /* interpreters that a program may have made */
+#define BLOCK              ((size_t)1 << 20)
+#define OVERLAP            32 /* bytes of the longer pattern */
+#define DOUBTFUL_PER_BLOCK 1024
+#define IDS_MAX            (1 << 20) /* interpreters that a program may have made */
 
-static bool looks_like_list(const uint64_t *words)
+/* head and main are the same as long as there are no sub-interpreters. Where they differ, three pointers and a small
+ * number are nothing special in a heap: only so many are tried. */
+static bool looks_like_list(const uint64_t *words, unsigned *doubtful)
 {
-	return dt_find_plausible(words[0]) && dt_find_plausible(words[1]) && dt_find_plausible(words[2]) &&
-	       words[3] >= 1 && words[3] <= IDS_MAX;
+	if (words[3] < 1 || words[3] > IDS_MAX || !dt_find_plausible(words[0]) || !dt_find_plausible(words[1]) ||
+	    !dt_find_plausible(words[2]))
+		return false;
+	return words[1] == words[2] || (*doubtful)++ < DOUBTFUL_PER_BLOCK;
 }
 
 int dt_find_scan_block(const uint8_t *block, size_t size, uint64_t address, dt_find_visit_fn *visit, void *context)
 {
 	uint64_t cookie = dt_get64(DT_DEBUG_COOKIE), words[4];
+	unsigned doubtful = 0;
 	int stop;
 
 	for (size_t at = 0; at + sizeof(words) <= size; at += 8) {
 		memcpy(words, block + at, sizeof(words));
 		if (words[0] == cookie)
 			stop = visit(context, address + at, true);
-		else if (looks_like_list(words))
+		else if (looks_like_list(words, &doubtful))
 			stop = visit(context, address + at + 8, false);
 		else
 			continue;

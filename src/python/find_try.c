@@ -46,13 +46,26 @@ void dt_find_note_unsupported(struct dt_finder *f, const struct dt_version *vers
 		note(f, DT_EUNSUPPORTED, "this Python is not read yet%s (process %d, %s)", why, f->proc->pid, name);
 }
 
+/* Of a target in a chroot the kernel shows us the way from our own root. */
+static const char *own_path(const struct dt_proc *proc, const char *path)
+{
+	char root[sizeof(((struct dt_python *)0)->library)];
+	ssize_t length = readlinkat(proc->dir, "root", root, sizeof(root));
+
+	if (length > 1 && (size_t)length < sizeof(root) && strncmp(path, root, (size_t)length) == 0 &&
+	    path[length] == '/')
+		return path + length;
+	return path;
+}
+
 int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
 {
 	struct dt_python *python = f->python;
 
 	python->runtime = c->runtime;
 	python->found_by = c->found_by;
-	snprintf(python->library, sizeof(python->library), "%s", c->module ? c->module->first->path : "");
+	snprintf(python->library, sizeof(python->library), "%s",
+		 c->module ? own_path(f->proc, c->module->first->path) : "");
 	return DT_FIND_FOUND;
 }
 
@@ -123,7 +136,7 @@ static int try_file_version(struct dt_finder *f, const struct dt_find_candidate 
 	bool have, decided;
 	int code;
 
-	have = c->module && (dt_find_version_of_file(f->proc, c->module, &version) ||
+	have = c->module && (dt_find_version_of_module(f->mem, &f->maps, c->module, &version) ||
 			     dt_find_version_in_name(c->module->first->path, &version));
 	if (have && (version.major < 3 || version.minor < 8)) {
 		dt_find_note_unsupported(f, &version, "");

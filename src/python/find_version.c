@@ -1,6 +1,6 @@
 /*
- * Versions from names and from constants in files: for the words of an error, and for programs that hide
- * sys.hexversion. Never proof by themselves.
+ * Versions from names, and from the text "3.7.16 (..." that Py_GetVersion() keeps in its library's data and that
+ * becomes sys.version: for the words of an error, and for programs that hide sys.hexversion. Never proof by themselves.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "base/util.h"
 #include "python/find_inside.h"
 
-#define FILE_LIMIT ((size_t)64 << 20)
-#define BLOCK      ((size_t)1 << 20)
-#define LONGEST    12 /* NUL, "3.12.12rc1", NUL */
+#define MODULE_LIMIT ((size_t)16 << 20)
+#define BLOCK        ((size_t)1 << 20)
+#define LONGEST      12 /* "3.12.12rc1+" */
 
 static bool read_number(const char **at, const char *end, uint8_t *number)
 {
@@ -38,7 +38,7 @@ static bool read_level(const char **at, const char *end, struct dt_version *vers
 	return read_number(at, end, &version->serial);
 }
 
-/* "3.7.16", "3.8.0rc1", "3.9.2+", and a NUL. */
+/* "3.7.16 (", "3.8.0rc1 (", "3.9.2+ (" */
 static bool read_version(const char *at, const char *end, struct dt_version *version)
 {
 	if (!read_number(&at, end, &version->major) || at == end || *at++ != '.' ||
@@ -47,42 +47,43 @@ static bool read_version(const char *at, const char *end, struct dt_version *ver
 		return false;
 	if (at < end && *at == '+')
 		at++;
-	if (at == end || *at)
-		return false;
-	return version->major == 2 ? version->minor == 7 : version->major == 3 && version->minor <= 12;
+	return end - at >= 2 && at[0] == ' ' && at[1] == '(' &&
+	       (version->major == 3 || (version->major == 2 && version->minor == 7));
 }
 
 bool dt_find_version_in_bytes(const char *bytes, size_t size, struct dt_version *version)
 {
 	const char *end = bytes + size, *at = bytes;
 
-	while ((at = memchr(at, '\0', (size_t)(end - at)))) {
-		at++;
-		if (end - at < 6)
-			return false;
-		if ((*at == '2' || *at == '3') && at[1] == '.' && read_version(at, end, version))
+	while ((at = memmem(at, (size_t)(end - at), " (", 2))) {
+		const char *start = at;
+
+		while (start > bytes && start[-1] && at - start < LONGEST)
+			start--;
+		if (start > bytes && !start[-1] && read_version(start, end, version))
 			return true;
+		at += 2;
 	}
 	return false;
 }
 
-bool dt_find_version_of_file(const struct dt_proc *proc, const struct dt_find_module *module,
-			     struct dt_version *version)
+bool dt_find_version_of_module(struct dt_mem *mem, const struct dt_maps *maps, const struct dt_find_module *module,
+			       struct dt_version *version)
 {
-	dt_auto_close int fd = dt_maps_open_file(proc, module->first);
+	const struct dt_map *end = maps->maps + maps->count;
 	dt_auto_free char *block = malloc(BLOCK);
-	ssize_t got;
+	size_t budget = MODULE_LIMIT, size;
 
-	if (fd < 0 || !block)
-		return false;
-	for (size_t offset = 0; offset < FILE_LIMIT; offset += (size_t)got - LONGEST) {
-		got = pread(fd, block, BLOCK, (off_t)offset);
-		if (got <= LONGEST)
-			return false;
-		if (dt_find_version_in_bytes(block, (size_t)got, version))
-			return true;
-		if ((size_t)got < BLOCK)
-			return false;
+	/* One mapping more than the file has: its bss. */
+	for (const struct dt_map *map = module->first; block && map < end && map <= module->last + 1; map++) {
+		if (!map->read || !map->write || map->shared || (map > module->last && map->inode))
+			continue;
+		for (uint64_t start = map->start; start < map->end && budget >= BLOCK; start += size) {
+			size = DT_MIN(map->end - start, BLOCK);
+			budget -= BLOCK;
+			if (dt_mem_read(mem, start, block, size) == 0 && dt_find_version_in_bytes(block, size, version))
+				return true;
+		}
 	}
 	return false;
 }

@@ -72,34 +72,22 @@ static void test_version_in_bytes(void **state)
 	struct dt_version version;
 
 	(void)state;
-	assert_true(IN_BYTES("x\0"
-			     "1.2.11\0"
-			     "3.7.16\0y",
-			     &version));
+	assert_true(IN_BYTES("1.2.11 (\0x 3.9.1 (y\0\0003.7.16 (default, ...", &version));
 	assert_int_equal(version.minor, 7);
 	assert_int_equal(version.micro, 16);
 	assert_int_equal(version.level, 0xf);
-	assert_true(IN_BYTES("\0"
-			     "2.7.18+\0",
-			     &version));
+	assert_true(IN_BYTES("\0002.7.18+ (", &version));
 	assert_int_equal(version.major, 2);
-	assert_true(IN_BYTES("\0"
-			     "3.9.0rc2\0",
-			     &version));
+	assert_true(IN_BYTES("\0003.9.0rc2 (x", &version));
 	assert_int_equal(version.level, 0xc);
 	assert_int_equal(version.serial, 2);
-	assert_false(IN_BYTES("\0"
-			      "3.7.16",
-			      &version));                         /* cut */
-	assert_false(IN_BYTES("3.7.16\0\0\0\0\0\0\0", &version)); /* no NUL before it */
-	assert_false(IN_BYTES("\0"
-			      "3.99.1\0",
-			      &version));
-	assert_false(IN_BYTES("\0"
-			      "3.7.16 beta\0",
-			      &version));
+	assert_false(IN_BYTES("\0003.7.16 ", &version));     /* cut */
+	assert_false(IN_BYTES("3.7.16 (default", &version)); /* nothing before it */
+	assert_false(IN_BYTES("\0004.7.16 (", &version));
+	assert_false(IN_BYTES("\0003.7 (", &version));
+	assert_false(IN_BYTES("\0003.7.16 beta (", &version));
+	assert_false(IN_BYTES(" (", &version));
 	assert_false(IN_BYTES("", &version));
-	assert_false(IN_BYTES("\0", &version));
 }
 
 /* ---- modules ---- */
@@ -310,6 +298,14 @@ static int note_hit(void *context, uint64_t address, bool cookie)
 	return hits->count == hits->stop_at ? 7 : 0;
 }
 
+static int count_hit(void *context, uint64_t address, bool cookie)
+{
+	(void)address;
+	(void)cookie;
+	++*(size_t *)context;
+	return 0;
+}
+
 static void test_scan_block(void **state)
 {
 	struct hits hits = {0};
@@ -337,6 +333,17 @@ static void test_scan_block(void **state)
 	hits = (struct hits){.stop_at = 1};
 	assert_int_equal(dt_find_scan_block(block, 4096, 0x10000, note_hit, &hits), 7);
 	assert_int_equal(hits.count, 1);
+
+	/* A heap full of pointers and small numbers does not make the scan endless. */
+	uint64_t *words = calloc(1, 1 << 20);
+	size_t tried = 0;
+
+	assert_non_null(words);
+	for (size_t i = 0; i < (1 << 20) / 8; i++)
+		words[i] = i % 4 == 3 ? 1 : INTERPRETER + 8 * i;
+	assert_int_equal(dt_find_scan_block((uint8_t *)words, 1 << 20, 0x10000, count_hit, &tried), 0);
+	assert_true(tried > 0 && tried <= 1024);
+	free(words);
 	free(block);
 }
 
