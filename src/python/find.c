@@ -153,7 +153,7 @@ static int find_in_maps(struct dt_finder *f, struct dt_error *err)
 		return 0;
 	if (code < 0)
 		return dt_find_fail_errno(f->proc, code, err);
-	if (dt_proc_ended(f->proc))
+	if (f->maps.count && dt_proc_ended(f->proc))
 		return dt_find_fail_errno(f->proc, -ESRCH, err);
 	if (!f->reason.code)
 		return dt_find_fail_not_python(f->proc, f->maps.count == 0, f->cache, err);

@@ -97,17 +97,18 @@ static bool describes_itself(int fd, uint64_t offset)
 
 static void look_at_symbols(struct dt_elf *elf, bool deep, struct dt_find_file *file)
 {
-	static const char *const names[] = {"_PyRuntime", "Py_Version", "_PyThreadState_Current"};
+	static const char *const names[] = {"Py_Version", "_PyRuntime", "_PyThreadState_Current"};
 	struct dt_elf_range found[DT_COUNT(names)] = {0};
-	int count;
+	size_t count = file->section ? 1 : DT_COUNT(names);
+	int result;
 
-	count = deep ? dt_elf_symbols(elf, names, DT_COUNT(names), found)
-		     : dt_elf_dynamic_symbols(elf, names, DT_COUNT(names), found);
-	if (count <= 0)
+	result = deep ? dt_elf_symbols(elf, names, count, found) : dt_elf_dynamic_symbols(elf, names, count, found);
+	if (result <= 0)
 		return;
-	file->version = found[1].address;
-	if (!file->section)
-		file->runtime = found[0].address;
+	file->version = found[0].address;
+	if (file->section)
+		return;
+	file->runtime = found[1].address;
 	if (file->runtime)
 		file->kind = DT_FIND_RUNTIME;
 	else if (found[2].address)
