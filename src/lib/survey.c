@@ -110,6 +110,23 @@ static int look_into(struct survey *survey, const struct dt_proc *proc, struct d
 	return rc;
 }
 
+/* Percent of one CPU. Ticks are coarse: the time is never taken as less than one of them. */
+static double percent(uint64_t ticks, double seconds)
+{
+	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+
+	return 100.0 * (double)ticks * tick / DT_MAX(seconds, tick);
+}
+
+static double seconds_since_start(const struct dt_proc_info *info)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
+	       (double)info->start_ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
 /* Fills one item. *keep is false if the process is no Python after all, or gone. Fails only where going on makes no
  * sense. */
 static int describe(struct survey *survey, const struct dt_proc *proc, struct dt_process *process,
@@ -127,7 +144,7 @@ static int describe(struct survey *survey, const struct dt_proc *proc, struct dt
 	process->ppid = info.ppid;
 	process->threads = info.threads;
 	process->rss = info.rss;
-	process->cpu = -1;
+	process->cpu = percent(info.cpu_ticks, seconds_since_start(&info));
 	process->code = look_into(survey, proc, process, &why);
 	if (process->code == DT_EENDED || process->code == DT_ENOTPYTHON || process->code == DT_ENOTFOUND)
 		return 0;
@@ -184,25 +201,8 @@ static void sleep_until(uint64_t deadline)
 		;
 }
 
-/* Percent of one CPU. Ticks are coarse: the time is never taken as less than one of them. */
-static double percent(uint64_t ticks, double seconds)
-{
-	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-
-	return 100.0 * (double)ticks * tick / DT_MAX(seconds, tick);
-}
-
-static double seconds_since_start(const struct dt_proc_info *info)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-	       (double)info->start_ticks / (double)sysconf(_SC_CLK_TCK);
-}
-
 /* The second pass over one process; false if it is no longer there. */
-static bool measure(const struct reading *first, double interval, struct dt_process *process)
+static bool measure(const struct reading *first, struct dt_process *process)
 {
 	struct dt_proc_info info;
 	struct dt_proc proc;
@@ -214,10 +214,9 @@ static bool measure(const struct reading *first, double interval, struct dt_proc
 	dt_proc_release(&proc);
 	if (!there)
 		return false;
-	if (interval <= 0)
-		process->cpu = percent(info.cpu_ticks, seconds_since_start(&info));
-	else if (info.cpu_ticks >= first->cpu_ticks)
-		process->cpu = percent(info.cpu_ticks - first->cpu_ticks, (double)(dt_clock_ns() - first->at) / 1e9);
+	/* A thread that ends may take a tick with it for a moment. */
+	info.cpu_ticks -= DT_MIN(info.cpu_ticks, first->cpu_ticks);
+	process->cpu = percent(info.cpu_ticks, (double)(dt_clock_ns() - first->at) / 1e9);
 	return true;
 }
 
@@ -226,11 +225,12 @@ static void second_pass(struct survey *survey, double interval)
 	struct dt_process_list *list = survey->list;
 	size_t kept = 0;
 
+	if (list->count == 0)
+		return;
 	/* Each process gets at least the whole interval: they are measured in the order of the first pass. */
-	if (interval > 0 && list->count)
-		sleep_until(survey->readings[list->count - 1].at + (uint64_t)(interval * 1e9));
+	sleep_until(survey->readings[list->count - 1].at + (uint64_t)(interval * 1e9));
 	for (size_t i = 0; i < list->count; i++)
-		if (measure(&survey->readings[i], interval, &list->items[i]))
+		if (measure(&survey->readings[i], &list->items[i]))
 			list->items[kept++] = list->items[i];
 	list->count = kept;
 }
@@ -250,8 +250,9 @@ int dt_survey(double cpu_seconds, struct dt_process_list **list, struct dt_error
 		rc = dt_host_pids(&pids, &count, err);
 	for (size_t i = 0; i < count && rc == 0; i++)
 		rc = visit(&survey, pids[i], err);
-	if (rc == 0) {
+	if (rc == 0 && cpu_seconds > 0)
 		second_pass(&survey, cpu_seconds);
+	if (rc == 0) {
 		*list = survey.list;
 		survey.list = NULL;
 	}
