@@ -11,6 +11,7 @@
 #include "base/user.h"
 #include "base/util.h"
 #include "doctor/refusal.h"
+#include "lib/doing.h"
 #include "lib/host.h"
 #include "lib/process_list.h"
 #include "python/find.h"
@@ -104,6 +105,7 @@ static int look_into(struct survey *survey, const struct dt_proc *proc, struct d
 	if (rc == 0) {
 		process->version = python->version;
 		dt_version_text(&python->version, process->version_text);
+		rc = dt_doing(proc, mem, python, &survey->list->arena, process, err);
 	}
 	dt_mem_free(mem);
 	free(python);
