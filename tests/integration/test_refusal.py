@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import BUILD, SYSTEM, need_program, need_root, skip, target, wait_for
+from harness import BUILD, SYSTEM, darter, need_program, need_root, skip, target, wait_for
 
 NOBODY = 65534
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
@@ -174,3 +174,13 @@ def test_a_process_that_ended():
     ended.wait()
     said = explain([], ended.pid)
     assert (said["code"], said["message"], said["short"]) == ("-6", f"process {ended.pid} has ended", "ended"), said
+
+
+def test_the_command_says_it_and_exits_with_3():
+    need()
+    with target(SYSTEM, "sleeper.py") as sleeper, open_to_all("darter") as folder:
+        done = darter("dump", sleeper.pid, check=3, wrap=AS_NOBODY, build=folder)
+    assert done.stdout == "", done.stdout
+    assert f"process {sleeper.pid} belongs to {who(0)} and you are {who(NOBODY)} {WITHOUT}" in done.stderr, done.stderr
+    if "Run it as root:" in done.stderr:
+        assert f"darter dump {sleeper.pid}\n" in done.stderr, done.stderr
