@@ -2,11 +2,12 @@
  * Prints a layout, one "name value" a line, in the words of scripts/gen-layout --fields: the table of a version named
  * on the command line, or what a debug offsets table (hex on stdin) makes of itself.
  */
-#include <ctype.h>
 #include <stdio.h>
 
 #include "base/util.h"
 #include "python/debug_offsets.h"
+
+#include "../hex.h"
 
 /* clang-format off */
 #define FIELDS(F) \
@@ -154,18 +155,15 @@ static size_t read_hex(uint8_t *bytes, size_t limit)
 {
 	char line[4096];
 	size_t count = 0;
-	while (fgets(line, sizeof(line), stdin)) {
-		unsigned byte;
-		for (const char *p = line; *p != '#' && count < limit && sscanf(p, "%2x", &byte) == 1; p += 2)
-			bytes[count++] = (uint8_t)byte;
-	}
+	while (fgets(line, sizeof(line), stdin))
+		count += hex_bytes(line, bytes + count, limit - count);
 	return count;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned major, minor;
-	if (argc == 2 && sscanf(argv[1], "%u.%u", &major, &minor) == 2) {
+	uint64_t major, minor;
+	if (argc == 3 && dt_parse_u64(argv[1], UINT8_MAX, &major) && dt_parse_u64(argv[2], UINT8_MAX, &minor)) {
 		const struct dt_layout *table = dt_layout_for((uint8_t)major, (uint8_t)minor);
 		if (!table)
 			return 4;

@@ -2,50 +2,59 @@
  * Compares darter's reading of line tables with Python's: lines of tests/targets/line_truth.py on stdin, the kind of
  * table as argument. Prints what differs, then "N codes, N instructions, N different".
  */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/util.h"
 #include "python/lines.h"
 
-static bool hex_bytes(const char *text, uint8_t *bytes, size_t *count)
-{
-	unsigned byte;
-	*count = 0;
-	for (; *text && *text != '-'; text += 2) {
-		if (sscanf(text, "%2x", &byte) != 1)
-			return false;
-		bytes[(*count)++] = (uint8_t)byte;
-	}
-	return true;
-}
+#include "../hex.h"
 
 struct tally {
 	uint64_t codes, instructions, different;
+	int64_t offset; /* in the code at hand */
 };
 
+struct reading {
+	enum dt_line_kind kind;
+	uint32_t first_line;
+	const uint8_t *table;
+	size_t size;
+};
+
+static void compare_run(const struct reading *reading, uint32_t wanted, uint64_t count, struct tally *tally)
+{
+	for (; count; count--, tally->offset += 2, tally->instructions++) {
+		uint32_t found = dt_lines_at(reading->kind, reading->table, reading->size, reading->first_line,
+					     tally->offset);
+		if (found == wanted)
+			continue;
+		tally->different++;
+		printf("code %" PRIu64 " (line %u) offset %" PRId64 ": line %u, Python says %u\n", tally->codes,
+		       reading->first_line, tally->offset, found, wanted);
+	}
+}
+
+/* One line of the truth; table is room for half as many bytes as the line has characters. */
 static bool compare(enum dt_line_kind kind, char *line, uint8_t *table, struct tally *tally)
 {
 	char *save = NULL;
 	const char *first = strtok_r(line, " \n", &save), *hex = strtok_r(NULL, " \n", &save);
 	char *runs = strtok_r(NULL, " \n", &save);
 	uint64_t first_line;
-	size_t size;
-	if (!first || !hex || !runs || !dt_parse_u64(first, INT32_MAX, &first_line) || !hex_bytes(hex, table, &size))
+	if (!first || !hex || !runs || !dt_parse_u64(first, INT32_MAX, &first_line))
 		return false;
-	int64_t offset = 0;
+	struct reading reading = {kind, (uint32_t)first_line, table, hex_bytes(hex, table, strlen(hex) / 2)};
+	tally->offset = 0;
 	for (char *run = strtok_r(runs, ",", &save); run; run = strtok_r(NULL, ",", &save)) {
-		unsigned wanted, count;
-		if (sscanf(run, "%ux%u", &wanted, &count) != 2)
+		char *cross = strchr(run, 'x');
+		uint64_t wanted, count;
+		if (!cross)
 			return false;
-		for (; count; count--, offset += 2, tally->instructions++) {
-			uint32_t found = dt_lines_at(kind, table, size, (uint32_t)first_line, offset);
-			if (found == wanted)
-				continue;
-			tally->different++;
-			printf("code %llu (line %llu) offset %lld: line %u, Python says %u\n",
-			       (unsigned long long)tally->codes, (unsigned long long)first_line, (long long)offset,
-			       found, wanted);
-		}
+		*cross = 0;
+		if (!dt_parse_u64(run, INT32_MAX, &wanted) || !dt_parse_u64(cross + 1, INT32_MAX, &count))
+			return false;
+		compare_run(&reading, (uint32_t)wanted, count, tally);
 	}
 	tally->codes++;
 	return true;
@@ -58,18 +67,22 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: lines KIND < truth\n");
 		return 2;
 	}
-	dt_auto_free char *line = NULL;
+	char *line = NULL;
+	uint8_t *table = NULL;
 	size_t capacity = 0;
-	ssize_t length;
 	struct tally tally = {0};
-	while ((length = getline(&line, &capacity, stdin)) > 0) {
-		dt_auto_free uint8_t *table = malloc((size_t)length);
-		if (!table || !compare((enum dt_line_kind)kind, line, table, &tally)) {
-			fprintf(stderr, "code %llu: cannot be read\n", (unsigned long long)tally.codes);
-			return 1;
-		}
+	bool good = true;
+	while (good && getline(&line, &capacity, stdin) > 0) {
+		uint8_t *room = realloc(table, capacity);
+		good = room != NULL;
+		table = room ? room : table;
+		good = good && compare((enum dt_line_kind)kind, line, table, &tally);
 	}
-	printf("%llu codes, %llu instructions, %llu different\n", (unsigned long long)tally.codes,
-	       (unsigned long long)tally.instructions, (unsigned long long)tally.different);
-	return tally.different ? 1 : 0;
+	free(line);
+	free(table);
+	if (!good)
+		fprintf(stderr, "code %" PRIu64 ": cannot be read\n", tally.codes);
+	printf("%" PRIu64 " codes, %" PRIu64 " instructions, %" PRIu64 " different\n", tally.codes, tally.instructions,
+	       tally.different);
+	return good && !tally.different ? 0 : 1;
 }

@@ -50,7 +50,7 @@ def understood(table):
 
 def compiled(major, minor):
     """The table that is built into darter."""
-    return fields(subprocess.run([BUILD / "tests" / "hammer" / "layout", f"{major}.{minor}"], check=True,
+    return fields(subprocess.run([BUILD / "tests" / "hammer" / "layout", str(major), str(minor)], check=True,
                                  stdout=subprocess.PIPE, text=True).stdout)
 
 

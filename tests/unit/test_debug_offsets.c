@@ -6,6 +6,7 @@
 #include "python/debug_offsets.h"
 
 #define OFFSETS_CHECK assert_true
+#include "../hex.h"
 #include "../offsets_harmless.h"
 
 struct recorded {
@@ -29,13 +30,8 @@ static void load(const struct recorded *recorded, uint8_t table[DT_DEBUG_OFFSETS
 	FILE *file = fopen(path, "re");
 	assert_non_null(file);
 	memset(table, 0, DT_DEBUG_OFFSETS_MAX);
-	while (fgets(line, sizeof(line), file)) {
-		unsigned byte;
-		for (const char *p = line; *p != '#' && sscanf(p, "%2x", &byte) == 1; p += 2) {
-			assert_true(count < DT_DEBUG_OFFSETS_MAX);
-			table[count++] = (uint8_t)byte;
-		}
-	}
+	while (fgets(line, sizeof(line), file))
+		count += hex_bytes(line, table + count, DT_DEBUG_OFFSETS_MAX - count);
 	fclose(file);
 	assert_int_equal(count, recorded->size);
 }
