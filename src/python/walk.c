@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "python/walk_ahead.h"
 #include "python/walk_frames.h"
 
 /* A list of addresses that grows in the arena. */
@@ -200,6 +201,7 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 	walk->threads = dt_arena_calloc(arena, list.count ? list.count : 1, sizeof(*walk->threads));
 	if (!walk->threads)
 		return -ENOMEM;
+	dt_walk_ahead(mem, layout, list.items, list.count);
 	for (size_t i = 0, begin = 0; i < walk->interpreter_count; begin = ends[i++]) {
 		for (size_t at = ends[i]; at-- > begin;) {
 			struct dt_walk_thread *thread = &walk->threads[walk->thread_count];
