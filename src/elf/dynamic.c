@@ -82,8 +82,10 @@ int elf_dynamic_symbols(struct dt_elf *elf, struct symbol_table *table)
 	if (!hash || !table_where(elf, hash, sizeof(chains), &hash_where))
 		return -ENOENT;
 	rc = elf_read(elf, hash_where, chains, sizeof(chains));
+	if (rc < 0)
+		return rc;
 	table->count = chains[1];
-	return rc;
+	return 0;
 }
 
 static uint32_t hash_name(const char *name)
