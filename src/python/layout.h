@@ -46,7 +46,7 @@ struct dt_layout {
 	enum dt_gil_place gil_place;
 
 	struct {
-		uint32_t size;
+		uint32_t size; /* up to 3.12 of the patch version it was made from: others differ by a few bytes */
 		uint32_t interpreters_head;
 		uint32_t finalizing;
 		uint32_t main_thread;    /* ident of the thread that began the runtime; DT_ABSENT where unknown */
@@ -55,7 +55,7 @@ struct dt_layout {
 		uint32_t gc_collecting;  /* 3.8, else DT_ABSENT */
 	} runtime;
 	struct {
-		uint32_t size;
+		uint32_t size; /* likewise */
 		uint32_t id, next, threads_head;
 		uint32_t gil;     /* pointer to the GIL in use (3.12+) */
 		uint32_t modules; /* dict of imported modules */

@@ -1,4 +1,4 @@
-/* Python 3.10. Generated from CPython's headers: do not edit, run scripts/gen-layout again. */
+/* Generated from the headers of Python 3.10.13: do not edit, run scripts/gen-layout again. */
 #include "python/layout.h"
 
 /* clang-format off */

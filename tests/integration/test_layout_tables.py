@@ -10,7 +10,7 @@ GENERATE = ROOT / "scripts" / "gen-layout"
 RECORD = ROOT / "tests" / "golden" / "offsets" / "record.py"
 TABLED = [python for python in USABLE if python.version < (3, 13)]
 DESCRIBED = [python for python in PYTHONS if python.version >= (3, 13)]
-# Which parts of an interpreter are compiled in (a JIT, statistics) changes its size, and nothing that is read.
+# What is compiled in (a JIT, statistics) and the patch version change these by a few bytes, and nothing that is read.
 BUILD_DEPENDENT = {"runtime.size", "interpreter.size"}
 
 
@@ -54,20 +54,28 @@ def compiled(major, minor):
                                  stdout=subprocess.PIPE, text=True).stdout)
 
 
+def wrong_fields(found, wanted):
+    """name -> (in darter, in the headers)"""
+    assert found.keys() == wanted.keys()
+    return {name: (found[name], value) for name, value in wanted.items()
+            if found[name] != value and name not in BUILD_DEPENDENT}
+
+
 @each(TABLED)
 def test_the_committed_table_is_the_generated_one(python):
     directory = headers(python)
     major, minor = python.version[:2]
     committed = (ROOT / "src" / "python" / f"layout_{major}_{minor}.c").read_text()
-    assert generate("--stdout", directory) == committed, f"Python {python.text} lies differently in memory"
+    if f"headers of Python {python.text}:" not in committed:
+        skip("the table is made from another patch version; its fields are compared by the next test")
+    assert generate("--stdout", directory) == committed
 
 
 @each(TABLED)
-def test_the_compiled_table_is_complete(python):
-    """A field of the struct that the generator forgot would be 0 here."""
+def test_the_compiled_table_is_what_the_headers_say(python):
+    """Of each patch version that is found. A field that the generator forgot would be 0 here."""
     directory = headers(python)
-    major, minor = python.version[:2]
-    assert compiled(major, minor) == fields(generate("--fields", directory))
+    assert not wrong_fields(compiled(*python.version[:2]), fields(generate("--fields", directory)))
 
 
 @each(DESCRIBED)
@@ -76,11 +84,7 @@ def test_a_live_table_is_understood_as_the_headers_say(python):
     found = understood(live_table(python))
     assert found.pop("newer") == "0"
     options = ["--free-threaded"] if python.threaded else []
-    wanted = fields(generate("--fields", *options, directory))
-    wrong = {name: (found.get(name), value) for name, value in wanted.items()
-             if found.get(name) != value and name not in BUILD_DEPENDENT}
-    assert not wrong, f"(understood, said by the headers): {wrong}"
-    assert found.keys() == wanted.keys()
+    assert not wrong_fields(found, fields(generate("--fields", *options, directory)))
 
 
 @each(USABLE)
