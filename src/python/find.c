@@ -143,6 +143,21 @@ static int search(struct dt_finder *f)
 	return dt_find_scan(f->mem, &f->maps, visit_hit, f);
 }
 
+/* A program that has just been started is loaded piece by piece: first nothing, then the program, then its libraries.
+ */
+static int fail_nothing(struct dt_finder *f, struct dt_error *err)
+{
+	bool young = f->maps.count && dt_find_young(f->proc);
+
+	if (young && f->count && dt_find_named_python(f->modules[0].first->path)) {
+		dt_find_note_verdict(f, DT_VERDICT_STARTING);
+		if (err)
+			*err = f->reason;
+		return DT_EAGAIN;
+	}
+	return dt_find_fail_not_python(f->proc, !f->maps.count || (young && !f->count), f->cache, err);
+}
+
 static int find_in_maps(struct dt_finder *f, struct dt_error *err)
 {
 	int code = dt_find_modules(&f->maps, &f->modules, &f->count);
@@ -156,7 +171,7 @@ static int find_in_maps(struct dt_finder *f, struct dt_error *err)
 	if (f->maps.count && dt_proc_ended(f->proc))
 		return dt_find_fail_errno(f->proc, -ESRCH, err);
 	if (!f->reason.code)
-		return dt_find_fail_not_python(f->proc, f->maps.count == 0, f->cache, err);
+		return fail_nothing(f, err);
 	if (err)
 		*err = f->reason;
 	return f->reason.code;

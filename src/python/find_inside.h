@@ -152,6 +152,9 @@ int dt_find_try(struct dt_finder *f, const struct dt_find_candidate *c);
 /* The rest of f->python, when layout and version are there already. DT_FIND_FOUND. */
 int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c);
 
+/* "Python is just starting": a reason that will pass. */
+void dt_find_note_verdict(struct dt_finder *f, int verdict);
+
 /* "Python 3.7 is not read yet"; version may be NULL, why goes behind it. */
 void dt_find_note_unsupported(struct dt_finder *f, const struct dt_version *version, const char *why);
 
@@ -165,6 +168,9 @@ int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_
 			    struct dt_error *err);
 /* For a negative errno from /proc or from memory. */
 int dt_find_fail_errno(const struct dt_proc *proc, int code, struct dt_error *err);
+
+/* Is this process so young that its libraries may not all be loaded? */
+bool dt_find_young(const struct dt_proc *proc);
 
 struct dt_version dt_version_from_hex(uint32_t hex);
 

@@ -13,37 +13,38 @@
 #include "python/find_inside.h"
 
 /* The first reason stays, except that one which will pass is better than one which will not. */
-#define note(f, code_, ...)                                                                                            \
-	do {                                                                                                           \
-		if (!(f)->reason.code || ((f)->reason.code != DT_EAGAIN && (code_) == DT_EAGAIN))                      \
-			dt_fail(&(f)->reason, code_, __VA_ARGS__);                                                     \
-	} while (0)
-
-static void note_verdict(struct dt_finder *f, int verdict)
+static bool better(const struct dt_finder *f, int code)
 {
+	return !f->reason.code || (f->reason.code != DT_EAGAIN && code == DT_EAGAIN);
+}
+
+void dt_find_note_verdict(struct dt_finder *f, int verdict)
+{
+	static const char *const words[] = {
+	    [DT_VERDICT_NO] = "cannot be followed at this moment (it is starting or ending)",
+	    [DT_VERDICT_EMPTY] = "is not running at this moment (it is starting, or was shut down)",
+	    [DT_VERDICT_STARTING] = "is just starting",
+	    [DT_VERDICT_ENDING] = "is just ending",
+	};
 	char name[32];
 
+	if (!better(f, DT_EAGAIN))
+		return;
 	dt_find_name(f->proc, name);
-	if (verdict == DT_VERDICT_ENDING)
-		note(f, DT_EAGAIN, "Python is just ending in process %d (%s)", f->proc->pid, name);
-	else if (verdict == DT_VERDICT_STARTING)
-		note(f, DT_EAGAIN, "Python is just starting in process %d (%s)", f->proc->pid, name);
-	else
-		note(f, DT_EAGAIN,
-		     "Python is not running in process %d (%s) at this moment: it is starting, or was shut down",
-		     f->proc->pid, name);
+	dt_fail(&f->reason, DT_EAGAIN, "Python %s in process %d (%s)", words[verdict], f->proc->pid, name);
 }
 
 void dt_find_note_unsupported(struct dt_finder *f, const struct dt_version *version, const char *why)
 {
-	char name[32];
+	char name[32], which[16] = "";
 
+	if (!better(f, DT_EUNSUPPORTED))
+		return;
 	dt_find_name(f->proc, name);
 	if (version)
-		note(f, DT_EUNSUPPORTED, "Python %u.%u is not read yet%s (process %d, %s)", version->major,
-		     version->minor, why, f->proc->pid, name);
-	else
-		note(f, DT_EUNSUPPORTED, "this Python is not read yet%s (process %d, %s)", why, f->proc->pid, name);
+		snprintf(which, sizeof(which), " %u.%u", version->major, version->minor);
+	dt_fail(&f->reason, DT_EUNSUPPORTED, "Python%s is not read yet%s (process %d, %s)", which, why, f->proc->pid,
+		name);
 }
 
 /* Of a target in a chroot the kernel shows us the way from our own root. */
@@ -86,18 +87,19 @@ static int try_self_described(struct dt_finder *f, const struct dt_find_candidat
 		return DT_FIND_CONTINUE;
 	}
 	if (dt_debug_offsets_layout(table, size, &python->layout, &newer, &err) < 0) {
-		note(f, err.code, "%s", err.message);
+		if (better(f, err.code))
+			f->reason = err;
 		return DT_FIND_CONTINUE;
 	}
 	verdict = dt_find_prove(f->mem, &python->layout, c->runtime, &proof);
 	if (verdict < 0)
 		return verdict;
-	if (verdict == DT_VERDICT_NO) {
+	if (verdict == DT_VERDICT_NO && newer) {
 		dt_find_note_unsupported(f, &version, ": its structures are not as it says");
 		return DT_FIND_CONTINUE;
 	}
 	if (verdict != DT_VERDICT_READY) {
-		note_verdict(f, verdict);
+		dt_find_note_verdict(f, verdict);
 		return DT_FIND_CONTINUE;
 	}
 	python->version = version;
@@ -125,33 +127,31 @@ static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, s
 		return dt_find_found(f, c);
 	}
 	if (*decided)
-		note_verdict(f, verdict);
+		dt_find_note_verdict(f, verdict);
 	return DT_FIND_CONTINUE;
 }
 
-/* No table fits, or only half: what the file says of itself helps to tell why. */
-static int try_file_version(struct dt_finder *f, const struct dt_find_candidate *c, int verdict)
+/* No table fits, or only half (sys.hexversion is not there): the version in words helps to tell why. */
+static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int verdict)
 {
 	struct dt_version version;
-	bool have, decided;
+	bool told, named, decided;
 	int code;
 
-	have = c->module && (dt_find_version_of_module(f->mem, &f->maps, c->module, &version) ||
-			     dt_find_version_in_name(c->module->first->path, &version));
-	if (have && (version.major < 3 || version.minor < 8)) {
-		dt_find_note_unsupported(f, &version, "");
-		return DT_FIND_CONTINUE;
-	}
-	if (have && verdict == DT_VERDICT_STARTING) {
+	told = c->module && dt_find_version_of_module(f->mem, &f->maps, c->module, &version);
+	if (told && verdict == DT_VERDICT_STARTING) {
 		code = try_version(f, c, version, &decided);
 		if (code || decided)
 			return code;
 	}
-	if (verdict == DT_VERDICT_NO)
-		dt_find_note_unsupported(f, have ? &version : NULL,
+	named = !told && c->module && dt_find_version_in_name(c->module->first->path, &version);
+	if ((told || named) && (version.major < 3 || version.minor < 8))
+		dt_find_note_unsupported(f, &version, "");
+	else if (verdict == DT_VERDICT_NO)
+		dt_find_note_unsupported(f, told || named ? &version : NULL,
 					 ": its structures are not those of an ordinary build");
 	else
-		note_verdict(f, verdict);
+		dt_find_note_verdict(f, verdict);
 	return DT_FIND_CONTINUE;
 }
 
@@ -171,7 +171,7 @@ static int try_tables(struct dt_finder *f, const struct dt_find_candidate *c)
 		return verdict;
 	if (verdict == DT_VERDICT_READY)
 		return dt_find_found(f, c);
-	return try_file_version(f, c, verdict);
+	return try_words(f, c, verdict);
 }
 
 int dt_find_try(struct dt_finder *f, const struct dt_find_candidate *c)

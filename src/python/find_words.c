@@ -2,12 +2,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "python/find_inside.h"
 
-#define CHILDREN_MAX 64 /* processes looked at for a hint */
-#define DEPTH_MAX    3
+#define CHILDREN_MAX  64 /* processes looked at for a hint */
+#define DEPTH_MAX     3
+#define YOUNG_SECONDS 10
 
 void dt_find_name(const struct dt_proc *proc, char name[32])
 {
@@ -46,6 +49,17 @@ static int python_below(const struct dt_proc *proc, struct dt_find_cache *cache,
 		dt_proc_release(&child);
 	}
 	return found;
+}
+
+bool dt_find_young(const struct dt_proc *proc)
+{
+	long ticks = sysconf(_SC_CLK_TCK);
+	struct dt_proc_info info;
+	struct timespec now;
+
+	if (ticks <= 0 || dt_proc_info(proc, &info) < 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+		return false;
+	return (uint64_t)now.tv_sec < info.start_ticks / (uint64_t)ticks + YOUNG_SECONDS;
 }
 
 static int fail_no_maps(const struct dt_proc *proc, const char *name, struct dt_error *err)

@@ -23,11 +23,15 @@ NOT_PYTHON, AGAIN, UNSUPPORTED, ENDED = -5, -7, -8, -6
 # ---- asking ----
 
 
-def find(*pids, options=(), wrap=()):
-    """What tests/hammer/find prints: {pid: line without the pid}."""
+def ask(*pids, options=(), wrap=()):
+    """What tests/hammer/find prints: [(pid, line without the pid)]."""
     argv = [*wrap, HAMMER / "find", *options, *pids]
     done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=100, check=True)
-    return {int(line.split(" ", 1)[0]): line.split(" ", 1)[1] for line in done.stdout.splitlines() if line[:1].isdigit()}
+    return [(int(match[1]), match[2]) for match in re.finditer(r"^(\d+) (.*)$", done.stdout, re.MULTILINE)]
+
+
+def find(*pids, **how):
+    return dict(ask(*pids, **how))
 
 
 class Found:
@@ -170,6 +174,44 @@ def test_symlink_and_venv(python):
             other = Python(str(path), "", python.version, python.text, python.shared)
             with target(other, "sleeper.py", env={} if path != link else {"PYTHONHOME": prefix(python)}) as program:
                 found(program.pid, python, usual_way(python))
+
+
+@each(HOST)
+def test_hidden_version(python):
+    """A program may delete sys.hexversion."""
+    with tempfile.NamedTemporaryFile(suffix=".py", mode="w") as script:
+        script.write("import sys\ndel sys.hexversion\n" + (TARGETS / "sleeper.py").read_text())
+        script.flush()
+        with target(python, script.name) as program:
+            found(program.pid, python, usual_way(python))
+
+
+@each(USABLE)
+def test_threads_that_come_and_go(python):
+    """The newest thread heads the list, and may be gone before it is followed."""
+    with target(python, "thread_churn.py") as program:
+        answers = ask(program.pid, options=["--times", "2000"])
+        assert len(answers) == 1, answers
+        found(program.pid, python, usual_way(python))
+
+
+@each(HOST)
+def test_from_the_first_moment(python):
+    """While a program starts and ends there is Python, or not yet, or no more: never none, never one that cannot be read."""
+    for _ in range(3):
+        process = subprocess.Popen([python.path, "-c", ""])
+        answers = ask(process.pid, options=["--times", "1000"])
+        process.wait()
+        expected = rf"ok {re.escape(python.text.rstrip('+'))} |{AGAIN} |{ENDED} "
+        assert all(re.match(expected, line) for _, line in answers), answers
+
+
+def test_started_by_the_loader():
+    loaders = list(Path("/lib64").glob("ld-linux-x86-64.so.2"))
+    if not loaders:
+        skip("no dynamic loader of the usual name")
+    with target(SYSTEM, "sleeper.py", wrap=loaders) as program:
+        found(program.pid, SYSTEM, usual_way(SYSTEM))
 
 
 def test_standalone():
