@@ -1,0 +1,119 @@
+/* Files that a target names: what is opened, what is refused, and the way without the newer system call. */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "proc/proc.h"
+
+static void only_plain_files_are_opened(void **state)
+{
+	char dir[] = "/tmp/darter-files-XXXXXX", fifo[64], file[64], link[64];
+	struct dt_proc proc;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(symlink("file", link), 0);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
+	fd = dt_proc_open_file(&proc, file);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	fd = dt_proc_open_file(&proc, link);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(dt_proc_open_file(&proc, fifo), -EINVAL);
+	assert_int_equal(dt_proc_open_file(&proc, dir), -EINVAL);
+	assert_int_equal(dt_proc_open_file(&proc, "/dev/null"), -EINVAL);
+	assert_int_equal(dt_proc_open_file(&proc, "/proc/uptime"), -EINVAL);
+	assert_int_equal(dt_proc_open_file(&proc, "/no such file"), -ENOENT);
+	assert_true(dt_proc_open_file(&proc, "") < 0);
+	assert_true(dt_proc_open_file(&proc, "../../../../../../etc/passwd") < 0);
+	dt_proc_release(&proc);
+	unlink(fifo);
+	unlink(link);
+	unlink(file);
+	rmdir(dir);
+}
+
+/* Runs in a child of its own: the filter stays. Returns the number of the first step that failed. */
+static int open_without_openat2(const char *file, const char *dir)
+{
+	struct sock_filter rules[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {.len = DT_COUNT(rules), .filter = rules};
+	struct dt_proc proc;
+	int fd;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return 1;
+	if (dt_proc_open(getpid(), &proc))
+		return 2;
+	fd = dt_proc_open_file(&proc, file);
+	if (fd < 0)
+		return 3;
+	close(fd);
+	if (dt_proc_open_file(&proc, dir) != -EINVAL || dt_proc_open_file(&proc, "/") != -EINVAL)
+		return 4;
+	if (dt_proc_open_file(&proc, "/no such file") != -ENOENT)
+		return 5;
+	dt_proc_release(&proc);
+	return 0;
+}
+
+static void files_are_opened_where_a_filter_forbids_openat2(void **state)
+{
+	char dir[] = "/tmp/darter-filter-XXXXXX", file[64];
+	pid_t pid;
+	int status, fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/file", dir);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(open_without_openat2(file, dir));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 1)
+		skip(); /* no filters here */
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(only_plain_files_are_opened),
+	    cmocka_unit_test(files_are_opened_where_a_filter_forbids_openat2),
+	};
+
+	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
+}
