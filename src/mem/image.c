@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "mem/reader.h"
 
-#define PAGE        ((size_t)4096)
+#define PAGE        DT_IMAGE_PAGE
 #define PAGE_LIMIT  (DT_IMAGE_LIMIT / PAGE)
 #define BLOCK_PAGES ((size_t)256)
 #define BLOCKS      (PAGE_LIMIT / BLOCK_PAGES)

@@ -61,6 +61,7 @@ int dt_mem_open_recorded(const struct dt_recorded_range *ranges, size_t count, s
  * and must be readable by whole pages. Pages are bounded by DT_IMAGE_LIMIT: -ENOMEM beyond.
  */
 #define DT_IMAGE_LIMIT ((size_t)256 << 20)
+#define DT_IMAGE_PAGE  ((size_t)1024) /* a part of the kernel's page: what is not asked for costs time too */
 int dt_mem_open_image(struct dt_mem *base, struct dt_mem **image);
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);

@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "mem/mem.h"
 
-#define PAGE  4096
+#define PAGE  DT_IMAGE_PAGE
 #define PAGES 3000 /* more than one gather takes */
 #define BASE  UINT64_C(0x7f0000000000)
 
