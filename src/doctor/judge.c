@@ -65,7 +65,7 @@ enum dt_refusal dt_refusal_judge(const struct dt_evidence *e)
 	if (e->target.gone)
 		return DT_REFUSAL_GONE;
 	if (!e->target.visible)
-		return DT_REFUSAL_HIDDEN;
+		return e->self.hidepid ? DT_REFUSAL_HIDDEN : DT_REFUSAL_UNKNOWN;
 	if (e->self.yama == 3)
 		return DT_REFUSAL_YAMA_NONE;
 	if (!dt_evidence_can_trace(&e->self))

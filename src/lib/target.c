@@ -88,6 +88,16 @@ static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
 	return DT_ENOTFOUND;
 }
 
+/* /proc may be mounted so that it hides the processes of others: then they are there, and we may not look. */
+static int explain_missing(int pid, int rc, struct dt_error *err)
+{
+	if (rc == -EPERM || rc == -EACCES || (rc == -ESRCH && getpgid(pid) >= 0))
+		return dt_refusal_explain(pid, err);
+	dt_fail(err, DT_ENOTFOUND, "there is no process %d", pid);
+	dt_hint(err, "`darter ps` lists the Python processes of this host.");
+	return DT_ENOTFOUND;
+}
+
 int dt_attach(int pid, const struct dt_options *options, struct dt_target **result, struct dt_error *err)
 {
 	struct dt_target *target;
@@ -104,12 +114,7 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 	if (options)
 		target->options = *options;
 	rc = dt_proc_open(pid, &target->proc);
-	if (rc < 0) {
-		rc = dt_fail(err, DT_ENOTFOUND, "there is no process %d", pid);
-		dt_hint(err, "`darter ps` lists the Python processes of this host.");
-	} else {
-		rc = refuse_thread(&target->proc, err);
-	}
+	rc = rc < 0 ? explain_missing(pid, rc, err) : refuse_thread(&target->proc, err);
 	if (rc == 0)
 		rc = learn_program(target, err);
 	if (rc < 0) {

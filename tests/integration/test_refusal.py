@@ -164,9 +164,11 @@ def test_a_proc_that_hides():
     mount = [need_program("unshare"), "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh"]
     if subprocess.run([*mount, "true"], stderr=subprocess.DEVNULL).returncode != 0:
         skip("/proc cannot be mounted here")
-    with program() as pid:
+    with program() as pid, open_to_all("darter") as folder:
         said = refused([*mount, *AS_NOBODY], pid)
-    assert said["message"] == f"process {pid} is not yours, and /proc hides the processes of others (hidepid=2)", said
+        message = f"process {pid} is not yours, and /proc hides the processes of others (hidepid=2)"
+        assert said["message"] == message, said
+        assert message in darter("dump", pid, check=3, wrap=[*mount, *AS_NOBODY], build=folder).stderr
 
 
 def test_a_process_that_ended():
