@@ -82,10 +82,8 @@ int elf_dynamic_symbols(struct dt_elf *elf, struct symbol_table *table)
 	if (!hash || !table_where(elf, hash, sizeof(chains), &hash_where))
 		return -ENOENT;
 	rc = elf_read(elf, hash_where, chains, sizeof(chains));
-	if (rc < 0)
-		return rc;
 	table->count = chains[1];
-	return 0;
+	return rc;
 }
 
 static uint32_t hash_name(const char *name)

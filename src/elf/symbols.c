@@ -10,8 +10,8 @@
 #include "base/util.h"
 #include "elf/inside.h"
 
-#define NAMES_LIMIT 64             /* one bit each */
-#define CHUNK       ((size_t)1024) /* symbols: 24 KiB */
+#define NAMES_LIMIT 64 /* one bit each */
+#define CHUNK       ((size_t)1024)
 
 struct search {
 	const char *const *names;
@@ -85,7 +85,7 @@ static uint64_t absent_names(const char *strings, uint64_t size, const struct se
 
 static int search_table(struct dt_elf *elf, const struct symbol_table *table, struct search *search)
 {
-	Elf64_Sym chunk[CHUNK];
+	dt_auto_free Elf64_Sym *chunk = NULL;
 	dt_auto_free char *strings = NULL;
 	uint64_t count = DT_MIN(table->count, SYMBOLS_LIMIT / sizeof(*chunk)), absent;
 	int rc;
@@ -93,7 +93,8 @@ static int search_table(struct dt_elf *elf, const struct symbol_table *table, st
 	if (!count || !table->strings_size || table->strings_size > STRINGS_LIMIT)
 		return -ENOENT;
 	strings = malloc(table->strings_size + 1);
-	if (!strings)
+	chunk = malloc(CHUNK * sizeof(*chunk));
+	if (!strings || !chunk)
 		return -ENOMEM;
 	rc = elf_read(elf, table->strings, strings, table->strings_size);
 	if (rc < 0)

@@ -101,7 +101,7 @@ static int look_into(struct survey *survey, const struct dt_proc *proc, struct d
 	else if (rc < 0)
 		rc = dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
 	else
-		rc = dt_python_find_likely(proc, mem, survey->cache, python, err);
+		rc = dt_python_find_cached(proc, mem, survey->cache, python, err);
 	if (rc == 0) {
 		process->version = python->version;
 		dt_version_text(&python->version, process->version_text);
@@ -139,9 +139,6 @@ static int describe(struct survey *survey, const struct dt_proc *proc, struct dt
 	struct dt_error why;
 
 	*keep = false;
-	process->code = look_into(survey, proc, process, &why);
-	if (process->code == DT_EENDED || process->code == DT_ENOTPYTHON || process->code == DT_ENOTFOUND)
-		return 0;
 	if (dt_proc_info(proc, &info) < 0 || ended(&info))
 		return 0;
 	*reading = (struct reading){info.start_ticks, info.cpu_ticks, dt_clock_ns()};
@@ -150,6 +147,9 @@ static int describe(struct survey *survey, const struct dt_proc *proc, struct dt
 	process->threads = info.threads;
 	process->rss = info.rss;
 	process->cpu = percent(info.cpu_ticks, seconds_since_start(&info));
+	process->code = look_into(survey, proc, process, &why);
+	if (process->code == DT_EENDED || process->code == DT_ENOTPYTHON || process->code == DT_ENOTFOUND)
+		return 0;
 	if (process->code == DT_EPERMISSION)
 		process->reason = refusal(survey, proc->pid);
 	else if (process->code)
@@ -169,12 +169,13 @@ static int visit(struct survey *survey, int pid, struct dt_error *err)
 	struct reading reading;
 	struct dt_process *item;
 	struct dt_proc proc;
-	bool keep;
-	int rc;
+	bool keep = false;
+	int rc = 0;
 
 	if (pid == getpid() || dt_proc_open(pid, &proc) < 0)
 		return 0;
-	rc = describe(survey, &proc, &process, &reading, &keep, err);
+	if (dt_python_likely(&proc, survey->cache))
+		rc = describe(survey, &proc, &process, &reading, &keep, err);
 	dt_proc_release(&proc);
 	if (rc < 0 || !keep)
 		return rc;

@@ -68,9 +68,7 @@ static int open_checked(int path_fd, const struct identity *wanted)
 	}
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", path_fd);
 	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	return fd;
+	return fd < 0 ? -errno : fd;
 }
 
 /* Absolute paths start at the target's root, others at its current directory, which they may not leave. */

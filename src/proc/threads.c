@@ -23,18 +23,18 @@
 /* "task/TID/NAME"; NAME has at most 10 letters, which THREAD_PATH has room for. */
 static void thread_path(char path[THREAD_PATH], int tid, const char *name)
 {
-	static const char task[] = "task/";
-	char digits[12], *p = mempcpy(path, task, sizeof(task) - 1);
+	char digits[12], *p = path + 5;
 	size_t count = 0;
 	unsigned rest = (unsigned)tid;
 
+	memcpy(path, "task/", 5);
 	do
 		digits[count++] = (char)('0' + rest % 10);
 	while (rest /= 10);
 	while (count)
 		*p++ = digits[--count];
 	*p++ = '/';
-	memcpy(p, name, strlen(name) + 1);
+	strcpy(p, name);
 }
 
 bool dt_thread_exists(const struct dt_proc *proc, int tid)
@@ -238,7 +238,7 @@ static size_t parse_ns_pids(const char *status, int pids[NAMESPACE_DEPTH])
 static ssize_t ns_pids(const struct dt_proc *proc, int tid, int pids[NAMESPACE_DEPTH])
 {
 	struct dt_buf whole = DT_BUF_INIT;
-	char start[STATUS_START] = "", path[THREAD_PATH];
+	char start[STATUS_START], path[THREAD_PATH];
 	ssize_t length = read_thread(proc, tid, "status", start, sizeof(start)), count;
 
 	if (length < 0)

@@ -192,24 +192,6 @@ int dt_python_find_cached(const struct dt_proc *proc, struct dt_mem *mem, struct
 	return code;
 }
 
-int dt_python_find_likely(const struct dt_proc *proc, struct dt_mem *mem, struct dt_find_cache *cache,
-			  struct dt_python *python, struct dt_error *err)
-{
-	struct dt_finder f = {.proc = proc, .mem = mem, .cache = cache, .python = python};
-	int code;
-
-	memset(python, 0, sizeof(*python));
-	code = dt_maps_read(proc, &f.maps);
-	if (code < 0 ? !dt_find_name_likely(proc) : !dt_find_maps_likely(proc, &f.maps, cache))
-		code = dt_fail(err, DT_ENOTPYTHON, "process %d does not look like Python", proc->pid);
-	else if (code < 0)
-		code = dt_find_fail_errno(proc, code, err);
-	else
-		code = find_in_maps(&f, err);
-	dt_maps_release(&f.maps);
-	return code;
-}
-
 int dt_python_find(const struct dt_proc *proc, struct dt_mem *mem, struct dt_python *python, struct dt_error *err)
 {
 	struct dt_find_cache *cache = dt_find_cache_new();

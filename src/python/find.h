@@ -38,10 +38,6 @@ bool dt_python_likely(const struct dt_proc *proc, struct dt_find_cache *cache);
 int dt_python_find_cached(const struct dt_proc *proc, struct dt_mem *mem, struct dt_find_cache *cache,
 			  struct dt_python *python, struct dt_error *err);
 
-/* Both in one, at the price of one reading of the memory map: DT_ENOTPYTHON at once where it is not likely. */
-int dt_python_find_likely(const struct dt_proc *proc, struct dt_mem *mem, struct dt_find_cache *cache,
-			  struct dt_python *python, struct dt_error *err);
-
 /* "3.15.0rc1" */
 void dt_version_text(const struct dt_version *version, char text[24]);
 

@@ -63,12 +63,6 @@ bool dt_find_version_in_bytes(const char *bytes, size_t size, struct dt_version 
 /* "libpython3.7m.so.1.0" -> 3.7 */
 bool dt_find_version_in_name(const char *path, struct dt_version *version);
 
-/* ---- likely or not (find_likely.c) ---- */
-
-/* By what the loaded files hold; and by the names that everybody may read, where the map is closed to us. */
-bool dt_find_maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct dt_find_cache *cache);
-bool dt_find_name_likely(const struct dt_proc *proc);
-
 /* ---- proof (find_prove.c) ---- */
 
 enum dt_find_verdict {

@@ -5,7 +5,7 @@
 #include "python/find_inside.h"
 
 /* The memory map is closed to us: the names that everybody may read are all there is. */
-bool dt_find_name_likely(const struct dt_proc *proc)
+static bool named_likely(const struct dt_proc *proc)
 {
 	char text[4096];
 
@@ -14,7 +14,7 @@ bool dt_find_name_likely(const struct dt_proc *proc)
 	return dt_proc_read(proc, "cmdline", text, sizeof(text)) > 0 && dt_find_named_python(text);
 }
 
-bool dt_find_maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct dt_find_cache *cache)
+static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct dt_find_cache *cache)
 {
 	struct dt_find_module *modules;
 	struct dt_find_file *file;
@@ -46,9 +46,9 @@ bool dt_python_likely(const struct dt_proc *proc, struct dt_find_cache *cache)
 	if (!cache && !own)
 		return false;
 	if (dt_maps_read(proc, &maps) < 0)
-		likely = dt_find_name_likely(proc);
+		likely = named_likely(proc);
 	else
-		likely = dt_find_maps_likely(proc, &maps, cache ? cache : own);
+		likely = maps_likely(proc, &maps, cache ? cache : own);
 	dt_maps_release(&maps);
 	dt_find_cache_free(own);
 	return likely;

@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "base/util.h"
 #include "proc/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = strndup((const char *)data, size);
+	dt_auto_free char *text = strndup((const char *)data, size);
 	struct dt_arena arena;
 	const char *found;
 
@@ -20,6 +21,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
 	}
 	dt_arena_release(&arena);
-	free(text);
 	return 0;
 }

@@ -11,38 +11,31 @@
 
 #define INPUT_LIMIT ((off_t)16 << 20)
 
-static int read_all(int fd, uint8_t *data, size_t size)
+/* The input lies in a block of exactly its size, so that a sanitizer sees the first byte read beyond it. */
+static int run(const char *path)
 {
-	for (size_t done = 0; done < size;) {
+	dt_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	dt_auto_free uint8_t *data = NULL;
+	struct stat st;
+	size_t done = 0, size;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > INPUT_LIMIT)
+		return -EINVAL;
+	size = (size_t)st.st_size;
+	data = malloc(size ? size : 1);
+	if (!data)
+		return -ENOMEM;
+	while (done < size) {
 		ssize_t got = read(fd, data + done, size - done);
 
 		if (got <= 0)
 			return got < 0 ? -errno : -EIO;
 		done += (size_t)got;
 	}
+	LLVMFuzzerTestOneInput(data, size);
 	return 0;
-}
-
-/* The input lies in a block of exactly its size, so that a sanitizer sees the first byte read beyond it. */
-static int run(const char *path)
-{
-	dt_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	uint8_t *data;
-	int rc;
-
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size > INPUT_LIMIT)
-		return -EINVAL;
-	data = malloc(st.st_size ? (size_t)st.st_size : 1);
-	if (!data)
-		return -ENOMEM;
-	rc = read_all(fd, data, (size_t)st.st_size);
-	if (rc == 0)
-		LLVMFuzzerTestOneInput(data, (size_t)st.st_size);
-	free(data);
-	return rc;
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,237 @@
+/*
+ * Rules are kept as the lines that they are, in one sorted array: a rule holds if its line is there. Only the range of
+ * lines of a function has to be looked up by its beginning.
+ */
+#include "rules.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GENERATED "/hammer/generated.py"
+#define FRESH     "/fresh/"
+#define BELONGS   "hammer-" /* a thread of this name runs only functions that begin with what follows */
+
+struct rules {
+	char *text;
+	char **lines;
+	size_t count;
+};
+
+static int compare(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+struct rules *rules_read(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	struct rules *rules = calloc(1, sizeof(*rules));
+	size_t size = 0, room = 0;
+
+	if (!file || !rules || getdelim(&rules->text, &size, '\0', file) < 0) {
+		fprintf(stderr, "%s: no rules to be read\n", path);
+		rules_free(rules);
+		if (file)
+			fclose(file);
+		return NULL;
+	}
+	fclose(file);
+	for (char *line = strtok(rules->text, "\n"); line; line = strtok(NULL, "\n")) {
+		if (rules->count == room) {
+			char **more;
+
+			room = room ? room * 2 : 256;
+			more = realloc(rules->lines, room * sizeof(*more));
+			if (!more) {
+				rules_free(rules);
+				return NULL;
+			}
+			rules->lines = more;
+		}
+		rules->lines[rules->count++] = line;
+	}
+	qsort(rules->lines, rules->count, sizeof(*rules->lines), compare);
+	return rules;
+}
+
+void rules_free(struct rules *rules)
+{
+	if (rules) {
+		free(rules->lines);
+		free(rules->text);
+	}
+	free(rules);
+}
+
+/* The first rule that is not less than the given line, or NULL. */
+static const char *rules_from(const struct rules *rules, const char *line)
+{
+	size_t low = 0, high = rules->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(rules->lines[middle], line) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rules->count ? rules->lines[low] : NULL;
+}
+
+__attribute__((format(printf, 2, 3))) static bool holds(const struct rules *rules, const char *format, ...)
+{
+	char line[1024];
+	const char *found;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	found = rules_from(rules, line);
+	return found && strcmp(found, line) == 0;
+}
+
+/* The functions of fresh() and twins() carry a number in their name, which has to be that of their file, and for
+ * fresh() that of their lines, too. */
+static bool fresh_number(const struct dt_frame *frame, const char *kind, unsigned *number)
+{
+	unsigned in_name, in_file;
+	char name[64], file[64];
+
+	snprintf(name, sizeof(name), "%s_%%u", kind);
+	if (sscanf(frame->file, FRESH "%u.py", &in_file) != 1 || strncmp(frame->name, kind, strlen(kind)) != 0 ||
+	    sscanf(frame->name + strlen(kind), "_%u", &in_name) != 1 || in_name != in_file)
+		return false;
+	snprintf(name, sizeof(name), "%s_%u", kind, in_name);
+	snprintf(file, sizeof(file), FRESH "%u.py", in_file);
+	*number = in_name;
+	return strcmp(name, frame->name) == 0 && strcmp(file, frame->file) == 0;
+}
+
+static bool fresh_possible(const struct dt_frame *frame, bool innermost)
+{
+	unsigned number, line;
+	bool inner = frame->name[0] == 'i';
+
+	if (!fresh_number(frame, inner ? "inner" : "outer", &number))
+		return false;
+	if (frame->first_line != number + (inner ? 10 : 0) && frame->first_line != (inner ? 20u : 10u))
+		return false;
+	line = frame->line - frame->first_line;
+	return innermost ? line <= 3 : !inner && line == 2;
+}
+
+static bool fresh_pair(const struct dt_frame *caller, const struct dt_frame *callee)
+{
+	unsigned outer, inner;
+
+	if (strncmp(caller->file, FRESH, strlen(FRESH)) != 0)
+		return fresh_number(callee, "outer", &outer);
+	return fresh_number(caller, "outer", &outer) && fresh_number(callee, "inner", &inner) && outer == inner;
+}
+
+static bool is_fresh(const struct dt_frame *frame)
+{
+	return strncmp(frame->file, FRESH, strlen(FRESH)) == 0;
+}
+
+static bool is_generated(const struct dt_frame *frame)
+{
+	return strcmp(frame->file, GENERATED) == 0;
+}
+
+/* Its line is one of its own lines. Line 0, "the code has no line here", happens only in a frame that calls nobody. */
+static bool body_possible(const struct rules *rules, const struct dt_frame *frame, bool innermost)
+{
+	char start[1024];
+	const char *found;
+	unsigned first, last;
+	size_t length;
+
+	length = (size_t)snprintf(start, sizeof(start), "body\t%s\t%s\t", frame->file, frame->name);
+	found = length < sizeof(start) ? rules_from(rules, start) : NULL;
+	if (!found || strncmp(found, start, length) != 0 || sscanf(found + length, "%u\t%u", &first, &last) != 2)
+		return false;
+	if (frame->line == 0)
+		return innermost;
+	return frame->first_line == first && frame->line >= first && frame->line <= last;
+}
+
+static bool frame_possible(const struct rules *rules, const struct dt_frame *frame, bool innermost)
+{
+	if (!frame->name || !frame->file)
+		return false;
+	if (is_fresh(frame))
+		return fresh_possible(frame, innermost);
+	if (is_generated(frame))
+		return body_possible(rules, frame, innermost);
+	return true;
+}
+
+static bool pair_possible(const struct rules *rules, const struct dt_frame *caller, const struct dt_frame *callee)
+{
+	if (is_fresh(caller) || is_fresh(callee))
+		return fresh_pair(caller, callee);
+	if (is_generated(caller) && is_generated(callee))
+		return holds(rules, "call\t%s\t%u\t%s\t%s", caller->file, caller->line, caller->name, callee->name);
+	if (is_generated(caller))
+		return holds(rules, "away\t%s\t%u", caller->file, caller->line);
+	if (is_generated(callee))
+		return holds(rules, "entry\t%s\t%s", callee->file, callee->name);
+	return true;
+}
+
+/* Threads of the generated program have call paths of their own, and names that change say so themselves. */
+static bool name_possible(const struct dt_thread *thread)
+{
+	unsigned first, second;
+
+	if (!thread->name)
+		return true;
+	if (sscanf(thread->name, "name-%u-%u", &first, &second) == 2) {
+		char whole[64];
+
+		snprintf(whole, sizeof(whole), "name-%u-%u", first, first * 7 + 3);
+		return strcmp(whole, thread->name) == 0;
+	}
+	if (strncmp(thread->name, BELONGS, strlen(BELONGS)) != 0)
+		return strncmp(thread->name, "name-", 5) != 0;
+	for (size_t i = 0; i < thread->frame_count; i++) {
+		const char *prefix = thread->name + strlen(BELONGS);
+
+		if (is_generated(&thread->frames[i]) && strncmp(thread->frames[i].name, prefix, strlen(prefix)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int say(char *what, size_t size, const char *why, const struct dt_frame *caller, const struct dt_frame *callee)
+{
+	snprintf(what, size, "%s: %s (%s:%u) calls %s (%s:%u)", why, caller ? caller->name : "-",
+		 caller ? caller->file : "-", caller ? caller->line : 0, callee ? callee->name : "-",
+		 callee ? callee->file : "-", callee ? callee->line : 0);
+	return -1;
+}
+
+int rules_check(const struct rules *rules, const struct dt_thread *thread, char *what, size_t size)
+{
+	const struct dt_frame *frames = thread->frames;
+	size_t count = thread->frame_count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!frame_possible(rules, &frames[i], i == 0))
+			return say(what, size, "impossible frame", &frames[i], i ? &frames[i - 1] : NULL);
+		if (i > 0 && !pair_possible(rules, &frames[i], &frames[i - 1]))
+			return say(what, size, "impossible call", &frames[i], &frames[i - 1]);
+	}
+	if (count && !holds(rules, "root\t%s", frames[count - 1].file))
+		return say(what, size, "impossible root", &frames[count - 1], NULL);
+	if (!name_possible(thread)) {
+		snprintf(what, size, "impossible name: %s", thread->name);
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,72 @@
+"""Programs that call and return as fast as they can (tests/targets/hammer.py): no stack is ever a mixture.
+
+Every snapshot goes through the library (tests/hammer/hammer.c), which knows the calls that are possible, caller lines
+included. With the pause allowed nothing may be torn either.
+"""
+
+import json
+import subprocess
+import tempfile
+
+from harness import BUILD, FULL, USABLE, each, limit, record_figure, size, target
+
+VARIANTS = ["single", "threads", "generators", "churn", "deep", "exceptions", "fresh", "twins", "names"]
+WAYS = {"ladder": [], "pause": ["no-perch"], "perch": ["never-pause"], "agree": ["no-perch", "never-pause"]}
+
+
+def hammer(python, variant, looks, *options):
+    with target(python, "hammer.py", variant) as program, tempfile.NamedTemporaryFile("w", suffix=".rules") as rules:
+        rules.write("\n".join(program.lines[:program.lines.index("ready")]) + "\n")
+        rules.flush()
+        done = subprocess.run([BUILD / "tests" / "hammer" / "hammer", str(program.pid), rules.name, str(looks), *options],
+                              capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    label = f"{python.label} {variant} {' '.join(options)}"
+    assert done.returncode in (0, 1), f"{label}: exit code {done.returncode}: {done.stderr}"
+    found = json.loads(done.stdout)
+    assert found["snapshots"] == looks and found["frames"] > 0, f"{label}: {found}"
+    assert found["impossible"] == 0, f"{label}: {found['impossible']} impossible, the first: {found['first']}"
+    # Had the target stood still, nothing would be shown by this.
+    assert found["changed"] > looks // 100, f"{label}: {found}"
+    return found
+
+
+def line(name, found):
+    proofs = ", ".join(f"{proof} {count}" for proof, count in found["proofs"].items() if count)
+    return (f"| {name} | {found['snapshots']} | {found['frames']} | {found['impossible']} | {found['torn']} | {proofs} | "
+            f"{found['looks_per_snapshot']:.2f} | {found['us']['p50']:.0f} | {found['us']['p99']:.0f} |")
+
+
+def report(name, rows):
+    head = ["| target | snapshots | frames | impossible | torn | threads by proof | looks | us p50 | us p99 |",
+            "|---|---|---|---|---|---|---|---|---|"]
+    record_figure(name, "\n".join(head + rows))
+
+
+@each(USABLE)
+@limit(7200)
+def test_no_stack_is_a_mixture(python):
+    rows = []
+    # The full number for the plain case, a fifth of it for each of the others.
+    for variant in VARIANTS:
+        looks = size(2000, 100000) if variant == "single" else size(400, 20000)
+        found = hammer(python, variant, looks)
+        assert found["torn"] == 0, f"{python.label} {variant}: {found}"
+        rows.append(line(variant, found))
+    report(f"Truth of stacks, {python.label}", rows)
+
+
+@each(USABLE)
+@limit(7200)
+def test_each_way_to_prove_a_stack(python):
+    rows = []
+    for way, options in WAYS.items():
+        for variant in ["single", "threads"] if not FULL else VARIANTS:
+            found = hammer(python, variant, size(300, 5000), *options)
+            if "never-pause" in options:
+                assert found["proofs"]["pause"] == 0, f"{python.label} {variant} {way}: {found}"
+            else:
+                assert found["torn"] == 0, f"{python.label} {variant} {way}: {found}"
+            if "no-perch" in options:
+                assert found["proofs"]["perch"] == 0, f"{python.label} {variant} {way}: {found}"
+            rows.append(line(f"{variant}, {way}", found))
+    report(f"Truth of stacks by way, {python.label}", rows)

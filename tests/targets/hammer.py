@@ -1,0 +1,258 @@
+"""A program that calls and returns as fast as it can, and knows which calls are possible.
+
+    hammer.py single|threads|generators|churn|deep|exceptions|fresh|twins|names
+
+Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
+
+    body FILE NAME FIRST LAST       a function and its lines
+    call FILE LINE CALLER CALLEE    on that line this function is called and no other
+    away FILE LINE                  that line may call into other files
+    entry FILE NAME                 a function that other files call
+    root FILE                       a stack begins in this file
+
+The lines of one call path belong to no other, so a stack that was put together from two moments breaks a rule.
+"""
+import random
+import sys
+import threading
+import types
+
+FILE = "/hammer/generated.py"
+QUALIFIED = sys.version_info >= (3, 11)
+random.seed(7)
+
+
+class Source:
+    """Collects lines of the generated program and the rules that go with them."""
+
+    def __init__(self):
+        self.lines = []
+        self.rules = []
+
+    def add(self, text, caller=None, callee=None, away=False):
+        self.lines.append(text)
+        if callee:
+            self.rules.append(("call", FILE, len(self.lines), caller, callee))
+        if away:
+            self.rules.append(("away", FILE, len(self.lines)))
+
+    def function(self, name, body, arguments=""):
+        """body(add) adds the lines inside."""
+        first = len(self.lines) + 1
+        self.add("def %s(%s):" % (name, arguments))
+        body(lambda text, callee=None, away=False: self.add("    " + text, name, callee, away))
+        self.rules.append(("body", FILE, name, first, len(self.lines)))
+
+    def run(self, names):
+        exec(compile("\n".join(self.lines) + "\n", FILE, "exec"), names)
+
+
+def calls(source, prefix, depth, width=4, lines=5, call="%s(n)"):
+    """Layers of functions; each line of one calls a function of the next layer, always the same."""
+    for layer in range(depth):
+        for index in range(width):
+            def body(add):
+                for number in range(lines):
+                    if layer == depth - 1:
+                        add("n += %d" % number)
+                    else:
+                        callee = "%s_%d_%d" % (prefix, layer + 1, random.randrange(width))
+                        add("n += " + call % callee, callee)
+                add("return n & 15")
+            source.function("%s_%d_%d" % (prefix, layer, index), body, "n")
+
+
+def driver(source, prefix, width, call="%s(n)"):
+    def body(add):
+        add("n = 0")
+        add("while True:")
+        for index in range(width):
+            callee = "%s_0_%d" % (prefix, index)
+            add("    n += " + call % callee, callee)
+    source.function(prefix + "_drive", body)
+
+
+def single(source):
+    calls(source, "s", 8)
+    driver(source, "s", 4)
+    return ["s"]
+
+
+def threads(source):
+    for number in range(4):
+        calls(source, "t%d" % number, 6)
+        driver(source, "t%d" % number, 4)
+    return ["t0", "t1", "t2", "t3"]
+
+
+def generators(source, prefix="g", depth=6, width=3):
+    for layer in range(depth):
+        for index in range(width):
+            def body(add):
+                for _ in range(3):
+                    callee = "%s_%d_%d" % (prefix, layer + 1, random.randrange(width))
+                    if layer == depth - 1:
+                        add("yield n")
+                        add("n += 1")
+                    elif index % 2:
+                        add("yield from %s(n)" % callee, callee)
+                    else:
+                        add("for n in %s(n): yield n" % callee, callee)
+            source.function("%s_%d_%d" % (prefix, layer, index), body, "n")
+
+    def body(add):
+        add("while True:")
+        for index in range(width):
+            add("    for n in %s_0_%d(1): pass" % (prefix, index), "%s_0_%d" % (prefix, index))
+            add("    g = %s_0_%d(1)" % (prefix, index), "%s_0_%d" % (prefix, index))
+            for _ in range(5):
+                add("    next(g)", "%s_0_%d" % (prefix, index))
+            add("    for n in g: pass", "%s_0_%d" % (prefix, index))
+    source.function(prefix + "_drive", body)
+    return [prefix]
+
+
+def deep(source, prefix="d", depth=600):
+    """Grows to the full depth and falls back to somewhere, again and again: over the edges of data-stack chunks."""
+    for layer in range(depth):
+        def body(add):
+            if layer == depth - 1:
+                add("return 0")
+            else:
+                callee = "%s_%d_0" % (prefix, layer + 1)
+                add("if n & 1: %s(n >> 1)" % callee, callee)
+                add("return 1")
+        source.function("%s_%d_0" % (prefix, layer), body, "n")
+
+    def body(add):
+        add("while True:")
+        for bits in (600, 3, 150, 40, 400, 1):
+            add("    %s_0_0((1 << %d) - 1)" % (prefix, bits), "%s_0_0" % prefix)
+    source.function(prefix + "_drive", body)
+    return [prefix]
+
+
+def exceptions(source, prefix="e", depth=6, width=3):
+    for layer in range(depth):
+        for index in range(width):
+            def body(add):
+                if layer == depth - 1:
+                    add("if n % 3 == 0: raise KeyError(n)")
+                    add("return n + 1")
+                    return
+                for number in range(3):
+                    callee = "%s_%d_%d" % (prefix, layer + 1, random.randrange(width))
+                    other = "%s_leaf_%d" % (prefix, random.randrange(width))
+                    if (layer + index) % 2:
+                        add("n += %s(n)" % callee, callee)
+                        continue
+                    add("try:")
+                    add("    n = %s(n)" % callee, callee)
+                    add("except KeyError:")
+                    add("    n = %s(n)" % other, other)
+                    if number % 2:
+                        add("finally:")
+                        add("    n += %s(n)" % other, other)
+                add("return n & 255")
+            source.function("%s_%d_%d" % (prefix, layer, index), body, "n")
+    for index in range(width):
+        source.function("%s_leaf_%d" % (prefix, index), lambda add: add("return n + 1"), "n")
+
+    def body(add):
+        add("n = 0")
+        add("while True:")
+        for index in range(width):
+            add("    try: n += %s_0_%d(n)" % (prefix, index), "%s_0_%d" % (prefix, index))
+            add("    except KeyError: n += 1")
+    source.function(prefix + "_drive", body)
+    return [prefix]
+
+
+def churn(source):
+    """Threads that start, call a little, and end."""
+    calls(source, "c", 3)
+    source.function("c_short", lambda add: [add("c_0_%d(1)" % index, "c_0_%d" % index) for index in range(4)])
+
+    def body(add):
+        add("while True:")
+        add("    threads = [Thread(target=c_short) for _ in range(4)]", away=True)
+        add("    for thread in threads: thread.start()", away=True)
+        add("    for thread in threads: thread.join()", away=True)
+    source.function("c_drive", body)
+    if sys.version_info < (3, 12):  # a comprehension is a function of its own
+        name = "c_drive.<locals>.<listcomp>" if QUALIFIED else "<listcomp>"
+        line = len(source.lines) - 2
+        source.rules += [("call", FILE, line, "c_drive", name), ("body", FILE, name, line, line)]
+    source.rules.append(("entry", FILE, "c_short"))
+    return ["c"]
+
+
+def renamed(code, name, file, line):
+    more = {"co_qualname": name} if QUALIFIED else {}
+    return code.replace(co_name=name, co_filename=file, co_firstlineno=line, **more)
+
+
+def fresh_outer(inner, n):
+    n += 1
+    n += inner(n)
+    return n
+
+
+def fresh_inner(n):
+    n += 1
+    n += 2
+    return n
+
+
+def fresh(twins=False):
+    """New code objects all the time, in the memory of those before. Name, file and line all carry the number; twins
+    have even the line in common, so that only the text of name and file tells them apart."""
+    outer, inner = fresh_outer.__code__, fresh_inner.__code__
+    number = 100000
+    names = {}
+    function = types.FunctionType
+    while True:
+        number = number + 1 if number < 999999 else 100000
+        line = 10 if twins else number
+        file = "/fresh/%d.py" % number
+        first = function(renamed(outer, "outer_%d" % number, file, line), names)
+        second = function(renamed(inner, "inner_%d" % number, file, line + 10), names)
+        first(second, 1)
+        first(second, 2)
+
+
+def names():
+    """A thread that changes its name all the time. The second number of a name follows from the first."""
+    thread = threading.current_thread()
+    number = 0
+    while True:
+        number = (number + 1) % 1000000
+        thread.name = "name-%d-%d" % (number, number * 7 + 3)
+
+
+def main(variant):
+    source = Source()
+    prefixes = []
+    if variant == "names":
+        threading.Thread(target=names, daemon=True).start()
+    elif variant not in ("fresh", "twins"):
+        prefixes = globals()[variant](source)
+    namespace = {"Thread": threading.Thread}
+    source.run(namespace)
+    rules = source.rules + [("root", __file__), ("root", threading.__file__)]
+    rules += [("entry", FILE, prefix + "_drive") for prefix in prefixes]
+    print("\n".join("\t".join(str(part) for part in rule) for rule in rules))
+    print("ready", flush=True)
+    for prefix in prefixes[1:]:
+        threading.Thread(target=namespace[prefix + "_drive"], name="hammer-" + prefix, daemon=True).start()
+    if prefixes:
+        threading.current_thread().name = "hammer-" + prefixes[0] if variant != "churn" else "MainThread"
+        namespace[prefixes[0] + "_drive"]()
+    elif variant == "names":
+        names()
+    else:
+        fresh(variant == "twins")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,105 @@
+"""Compares what darter shows with what a truth target (tests/targets/truth.py) said of itself, frame by frame."""
+
+import json
+import re
+
+from harness import darter
+
+LONE = re.compile("[\ud800-\udfff]")  # not to be had in UTF-8: darter shows U+FFFD
+
+
+def told(program):
+    """The truth that a target printed before its line "ready"."""
+    return json.loads(next(line for line in program.lines if line.startswith("{")))
+
+
+def seen(program_or_pid, *options, **how):
+    """The one snapshot of `darter dump --json`."""
+    pid = getattr(program_or_pid, "pid", program_or_pid)
+    document = json.loads(darter("dump", "--json", *options, pid, check=0, **how).stdout)
+    assert document["errors"] == [] and len(document["snapshots"]) == 1, document
+    return document["snapshots"][0]
+
+
+def short(text):
+    return text if len(text) < 80 else f"{text[:40]}... ({len(text)} characters)"
+
+
+def plain(text):
+    return LONE.sub("\ufffd", text)
+
+
+def stack(thread):
+    return [(frame["name"], frame["file"], frame["line"]) for frame in thread["frames"]]
+
+
+def stack_differences(truth, shown):
+    want = [(plain(name), plain(file), line) for name, file, line in truth["frames"]]
+    have = stack(shown)
+    if want == have:
+        return
+    if len(want) != len(have):
+        yield f"{len(want)} frames, darter shows {len(have)}"
+    for depth, (one, other) in enumerate(zip(want, have)):
+        if one != other:
+            one, other = ((short(name), short(file), line) for name, file, line in (one, other))
+            yield f"frame {depth} is {one}, darter shows {other}"
+            return
+    yield f"the rest: {(want[len(have):] or have[len(want):])[:5]}"
+
+
+def thread_differences(truth, shown, namespace):
+    native = "ns_tid" if namespace else "tid"
+    if truth["native"] != shown[native]:
+        yield f"{native} is {truth['native']}, darter shows {shown[native]}"
+    if truth["native"] != shown["ns_tid"]:
+        yield f"ns_tid is {truth['native']}, darter shows {shown['ns_tid']}"
+    if plain(truth["name"]) != shown["name"]:
+        yield f"name is {short(truth['name'])!r}, darter shows {short(shown['name'] or 'none')!r}"
+    for key in ("main", "gc", "gil"):
+        if key in truth and truth[key] != shown[key]:
+            yield f"{key} is {truth[key]}, darter shows {shown[key]}"
+    if shown["torn"] or shown["proof"] == "none":
+        yield f"torn: {shown['torn']}, proof: {shown['proof']}"
+    yield from stack_differences(truth, shown)
+
+
+def differences(truth, snapshot, namespace=False):
+    """All that is different, as lines of text. namespace: the target's thread ids are those of a PID namespace."""
+    found = []
+    version = ".".join(str(part) for part in truth["version"])
+    if not re.fullmatch(re.escape(version) + r"((a|b|rc)\d+)?\+?", snapshot["python"]):
+        found.append(f"Python {version}, darter shows {snapshot['python']}")
+    shown = {}
+    for thread in snapshot["threads"]:
+        key = thread["interpreter"], thread["ident"]
+        if key in shown:
+            found.append(f"thread {key} is shown twice")
+        shown[key] = thread
+    for thread in truth["threads"]:
+        key = thread["interpreter"], thread["ident"]
+        if key not in shown:
+            found.append(f"thread {key} {short(thread['name'])!r} is not shown")
+            continue
+        label = f"thread {short(thread['name'])!r} of interpreter {key[0]}: "
+        found += [label + text for text in thread_differences(thread, shown.pop(key), namespace)]
+    # A thread state without a frame is one that Python keeps for later (each new interpreter has one before 3.13).
+    found += [f"thread {key} is shown but not there: {stack(thread)[:3]}" for key, thread in shown.items()
+              if thread["frames"]]
+    interpreters = {thread["interpreter"] for thread in truth["threads"]}
+    if len(interpreters) != snapshot["interpreters"]:
+        found.append(f"{len(interpreters)} interpreters, darter shows {snapshot['interpreters']}")
+    if not snapshot["threads"] or not snapshot["threads"][0]["main"]:
+        found.append("the main thread is not shown first")
+    if snapshot["torn"]:
+        found.append(f"torn: {snapshot['torn']}")
+    return found
+
+
+def check(program, *options, pid=None, namespace=False, **how):
+    """Fails unless darter shows the truth; gives the snapshot."""
+    truth = told(program)
+    snapshot = seen(pid or program, *options, **how)
+    found = differences(truth, snapshot, namespace)
+    assert not found, "\n".join([f"{program.python.label} {program.script}:"] + found[:40])
+    return snapshot
