@@ -96,8 +96,9 @@ void dt_code_cache_begin(struct dt_code_cache *cache)
 	cache->count = 0;
 	dt_arena_release(&cache->arena);
 	memset(cache->files, 0, sizeof(cache->files));
-	if (cache->slots)
-		memset(cache->slots, 0, cache->slot_count * sizeof(*cache->slots));
+	free(cache->slots);
+	cache->slots = NULL;
+	cache->slot_count = 0;
 }
 
 static size_t hash(uint64_t address)

@@ -101,7 +101,7 @@ int dt_dict_table_values(struct dt_mem *mem, const struct dt_layout *layout, uin
 
 static int check_type(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, uint64_t flag)
 {
-	uint64_t type, flags;
+	uint64_t type = 0, flags = 0;
 	int rc = dt_mem_read_u64(mem, object + layout->object.ob_type, &type);
 
 	if (rc == 0)
@@ -113,7 +113,7 @@ static int check_type(struct dt_mem *mem, const struct dt_layout *layout, uint64
 
 static int read_dict(struct dt_mem *mem, const struct dt_layout *layout, uint64_t dict, struct dt_dict_table *table)
 {
-	uint64_t keys, values;
+	uint64_t keys = 0, values = 0;
 	int rc = check_type(mem, layout, dict, layout->type.dict_flag);
 
 	if (rc == 0)
@@ -156,7 +156,7 @@ static int read_block(struct dt_mem *mem, const struct dt_dict_table *table, uin
 int dt_dict_each(struct dt_mem *mem, const struct dt_layout *layout, uint64_t dict, dt_dict_visit_fn *visit,
 		 void *context)
 {
-	struct dt_dict_table table;
+	struct dt_dict_table table = {0};
 	struct block block;
 	int rc = read_dict(mem, layout, dict, &table);
 
@@ -193,7 +193,7 @@ static int find_in_block(struct dt_mem *mem, const struct dt_layout *layout, con
 			 struct name *name)
 {
 	struct dt_range ranges[BLOCK];
-	int index[BLOCK];
+	int index[BLOCK] = {0};
 	size_t count = 0, done = 0;
 
 	for (size_t i = 0; i < block->count; i++) {
@@ -208,7 +208,7 @@ static int find_in_block(struct dt_mem *mem, const struct dt_layout *layout, con
 		/* A key that is shorter than the name and the last thing that is mapped cannot be the one. */
 		if (got < 0 && got != -EFAULT)
 			return (int)got;
-		for (; got > 0; got--, done++)
+		for (; got > 0 && done < count; got--, done++)
 			if (equals(layout, name->found[index[done]], name) &&
 			    check_type(mem, layout, ranges[done].address, layout->type.unicode_flag) == 0)
 				return index[done];
@@ -248,7 +248,7 @@ int dt_dict_table_find(struct dt_mem *mem, const struct dt_layout *layout, const
 
 int dt_dict_get(struct dt_mem *mem, const struct dt_layout *layout, uint64_t dict, const char *key, uint64_t *value)
 {
-	struct dt_dict_table table;
+	struct dt_dict_table table = {0};
 	int rc = read_dict(mem, layout, dict, &table);
 
 	return rc < 0 ? rc : dt_dict_table_find(mem, layout, &table, key, value);

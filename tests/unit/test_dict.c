@@ -82,7 +82,8 @@ static void fill_values(uint64_t values, const uint64_t *list, size_t count)
 		*heap_at(&heap, values + layout.dictvalues.capacity) = (uint8_t)count;
 		*heap_at(&heap, values + layout.dictvalues.valid) = 1;
 	}
-	memcpy(heap_at(&heap, values + layout.dictvalues.first), list, count * 8);
+	if (count)
+		memcpy(heap_at(&heap, values + layout.dictvalues.first), list, count * 8);
 }
 
 static uint64_t put_values(const uint64_t *list, size_t count)
