@@ -93,11 +93,11 @@ static size_t read_links(const int *pids, size_t count, struct link *links)
 
 int dt_children(int pid, int **pids, size_t *count, struct dt_error *err)
 {
-	dt_auto_free struct link *links = NULL;
-	dt_auto_free size_t *stack = NULL;
-	dt_auto_free int *all = NULL;
+	struct link *links;
 	struct dt_proc root;
+	size_t *stack;
 	size_t total;
+	int *all;
 	int rc;
 
 	if (dt_proc_open(pid, &root) < 0)
@@ -108,12 +108,16 @@ int dt_children(int pid, int **pids, size_t *count, struct dt_error *err)
 		return rc;
 	links = calloc(total + 1, sizeof(*links));
 	stack = calloc(total + 1, sizeof(*stack));
-	if (!links || !stack)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
-	total = read_links(all, total, links);
-	/* The list of all pids is read no more: it becomes the answer. */
-	*count = descend(links, total, pid, stack, all);
-	*pids = all;
-	all = NULL;
-	return 0;
+	if (links && stack) {
+		total = read_links(all, total, links);
+		/* The list of all pids is read no more: it becomes the answer. */
+		*count = descend(links, total, pid, stack, all);
+		*pids = all;
+	} else {
+		free(all);
+		rc = dt_fail(err, DT_EMEMORY, "out of memory");
+	}
+	free(stack);
+	free(links);
+	return rc;
 }

@@ -227,8 +227,8 @@ static void second_pass(struct survey *survey, double interval)
 	struct dt_process_list *list = survey->list;
 	size_t kept = 0;
 
-	if (list->count == 0)
-		return;
+	if (!survey->readings)
+		return; /* nothing was found */
 	/* Each process gets at least the whole interval: they are measured in the order of the first pass. */
 	sleep_until(survey->readings[list->count - 1].at + (uint64_t)(interval * 1e9));
 	for (size_t i = 0; i < list->count; i++)
