@@ -16,6 +16,7 @@ enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, DOING, COLUMNS
 
 #define CONTAINER_MAX 20 /* columns; ids are long and their beginning is enough */
 #define COMMAND_MIN   12
+#define COMMAND_PAD   60 /* where nothing is cut, one long command must not push all others apart */
 #define GAP           "  "
 
 static const char *const titles[COLUMNS] = {"PID", "PYTHON", "THREADS", "CPU%", "RSS", "CONTAINER", "COMMAND", "DOING"};
@@ -119,8 +120,10 @@ static void measure(const struct dt_process *const *rows, size_t count, size_t a
 	dt_buf_release(&cell);
 	if (!contained)
 		width[CONTAINER] = 0;
-	if (!available)
+	if (!available) {
+		width[COMMAND] = DT_MIN(width[COMMAND], (size_t)COMMAND_PAD);
 		return;
+	}
 	for (int column = 0; column < COMMAND; column++)
 		fixed += width[column] ? width[column] + strlen(GAP) : 0;
 	left = available > fixed + strlen(GAP) ? available - fixed - strlen(GAP) : 0;
@@ -178,7 +181,7 @@ static void put_row(struct dt_buf *line, const struct dt_process *process, const
 			put_cell(&cell, process, column);
 		else
 			dt_buf_puts(&cell, titles[column]);
-		dt_escape_cut(&cut, cell.data, width[column]);
+		dt_escape_cut(&cut, cell.data, render->columns ? width[column] : SIZE_MAX);
 		put_padded(line, cut.data, column, width[column], dt_style_on(render, style),
 			   dt_style_off(render, style));
 	}
