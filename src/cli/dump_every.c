@@ -27,8 +27,9 @@ struct watched {
 struct every {
 	const struct dt_dump_options *options;
 	struct watched *list;
-	size_t count, shown; /* shown: in this round */
-	bool ever;           /* anything was shown at all */
+	size_t count, attached;
+	size_t shown; /* in this round */
+	bool ever;    /* anything was shown at all */
 	struct dt_failures failures;
 };
 
@@ -156,7 +157,7 @@ static void look(struct every *every, const struct dt_pick *pick)
 			dt_output_failed();
 		every->shown++;
 		every->ever = true;
-	} else if (code != DT_EAGAIN) {
+	} else if (code != DT_EAGAIN || !known) {
 		/* What has been shown and is gone now has not failed. */
 		if (known && (code == DT_EENDED || code == DT_ENOTFOUND))
 			dt_note(common, "process %d ended", pick->pid);
@@ -172,9 +173,11 @@ static void forget(struct every *every)
 {
 	size_t kept = 0;
 
+	every->attached = 0;
 	for (size_t i = 0; i < every->count; i++) {
 		if (every->list[i].present) {
 			every->list[i].present = false;
+			every->attached += every->list[i].target != NULL;
 			every->list[kept++] = every->list[i];
 		} else {
 			let_go(&every->list[i]);
@@ -189,7 +192,7 @@ static bool look_round(struct every *every)
 	const struct dt_dump_options *options = every->options;
 	const struct dt_common *common = &options->selecting.common;
 	struct dt_picks picks = {0};
-	size_t told = every->failures.count;
+	size_t told = every->failures.count, count;
 	struct dt_error err;
 	int code = dt_selection_pick(&options->selecting.selection, &picks, &err);
 
@@ -206,8 +209,9 @@ static bool look_round(struct every *every)
 	if (fflush(stdout))
 		dt_output_failed();
 	forget(every);
+	count = picks.count;
 	dt_picks_release(&picks);
-	return every->shown || (every->ever && dt_selection_open(&options->selecting.selection) && picks.count);
+	return every->attached || (every->ever && dt_selection_open(&options->selecting.selection) && count);
 }
 
 static void add_seconds(struct timespec *when, double seconds)

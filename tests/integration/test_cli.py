@@ -1,0 +1,381 @@
+"""The command line: options, help, completions, man pages, output that fails, several processes, hostile names."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import schema
+from harness import DARTER, DEADLINE, ROOT, SYSTEM, USABLE, darter, each, need_program, target, wait_for
+
+SHELLS = ("bash", "zsh", "fish")
+NO_SUCH_PID = 2**31 - 1  # above every pid_max
+
+
+def commands():
+    listed = darter("help", check=0).stdout.split("Commands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in listed.splitlines() if re.match(r"  \S", line)]
+
+
+def dump_json(*args, check=0):
+    document = json.loads(darter("dump", "--json", *args, check=check).stdout)
+    schema.check(document, schema.load("dump"))
+    return document
+
+
+def settle(program, function):
+    """Waits until the program's main thread is in a function: it says "ready" a moment before."""
+    def there():
+        return any(thread["main"] and thread["frames"] and thread["frames"][0]["name"] == function
+                   and thread["state"] == "sleeping" for thread in dump_json(program.pid)["snapshots"][0]["threads"])
+
+    wait_for(there, f"{program.script} is in {function}()")
+
+
+def on_terminal(*args, env=None, columns=100):
+    """Runs darter with a terminal as stdout and returns what it wrote there."""
+    here, there = pty.openpty()
+    surroundings = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")}
+    surroundings.update({"TERM": "xterm", **(env or {})})
+    subprocess.run(["stty", "cols", str(columns), "-onlcr"], stdin=there, check=True)
+    process = subprocess.Popen([DARTER, *map(str, args)], stdin=subprocess.DEVNULL, stdout=there, env=surroundings)
+    os.close(there)
+    written = b""
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        if not select.select([here], [], [], 1)[0]:
+            continue
+        try:
+            data = os.read(here, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not data:
+            break
+        written += data
+    assert process.wait(DEADLINE) == 0
+    os.close(here)
+    return written.decode()
+
+
+# ---- help ----
+
+
+def test_alone_it_says_where_to_begin():
+    alone = darter(check=0)
+    assert "darter ps" in alone.stdout and "darter dump PID" in alone.stdout
+    assert alone.stderr == ""
+    for same in (["help"], ["--help"], ["-h"]):
+        assert darter(*same, check=0).stdout == alone.stdout
+
+
+def test_every_command_has_help():
+    assert {"ps", "dump", "version", "help", "completion"} <= set(commands())
+    for command in commands():
+        shown = darter(command, "--help", check=0)
+        assert shown.stderr == ""
+        assert shown.stdout == darter("help", command, check=0).stdout
+        for part in (f"darter {command}: ", f"Usage: darter {command} [options]", "Options:\n", "--help", "Examples:\n"):
+            assert part in shown.stdout, f"{part!r} is not in the help of {command}"
+
+
+def test_help_is_as_wide_as_the_screen():
+    for columns in (60, 80, 100):
+        text = darter("dump", "--help", check=0, env={"COLUMNS": str(columns)}).stdout.split("Examples:")[0]
+        assert max(map(len, text.splitlines())) <= columns
+    wide = darter("dump", "--help", env={"COLUMNS": "5000"}).stdout.split("Examples:")[0]
+    assert max(map(len, wide.splitlines())) <= 100
+
+
+def test_version():
+    assert re.fullmatch(r"darter \d+\.\d+\.\d+\n", darter("version", check=0).stdout)
+    assert darter("--version", check=0).stdout == darter("-V", check=0).stdout == darter("version").stdout
+    assert json.loads(darter("version", "--json", check=0).stdout)["schema"] == "darter.version/1"
+
+
+# ---- mistakes ----
+
+
+@each([
+    (["dmp"], "did you mean 'darter dump'?"),
+    (["1234"], "did you mean 'darter dump 1234'?"),
+    (["dump", "--jsno", "1"], "did you mean --json?"),
+    (["dump", "--children=yes", "1"], "--children takes no value"),
+    (["dump", "-Z", "1"], "has no option -Z"),
+    (["dump"], "which process?"),
+    (["dump", "python"], "--name 'python'"),
+    (["dump", "-p", "12x"], "'12x' is not a process id"),
+    (["dump", "--every", "soon", "1"], "'soon' is not a number of seconds"),
+    (["dump", "--pause", "always", "1"], "is none of: auto never"),
+    (["dump", "--pid"], "--pid needs a value (PID)"),
+    (["ps", "1"], "takes no argument"),
+    (["help", "dunp"], "did you mean 'darter help dump'?"),
+    (["completion"], "for which shell?"),
+    (["completion", "csh"], "bash zsh fish"),
+    (["dump", "\x1b[31m"], r"\x1b[31m"),
+])
+def test_mistakes_are_explained(case):
+    words, part = case
+    done = darter(*words, check=2)
+    assert part in done.stderr, done.stderr
+    assert done.stdout == "" and "\x1b" not in done.stderr
+
+
+def test_a_process_that_is_not_there():
+    done = darter("dump", NO_SUCH_PID, check=4)
+    assert str(NO_SUCH_PID) in done.stderr and done.stdout == ""
+    document = dump_json(NO_SUCH_PID, check=4)
+    assert [(error["pid"], error["code"]) for error in document["errors"]] == [(NO_SUCH_PID, "not found")]
+
+
+def test_no_name_matches():
+    done = darter("dump", "--name", "no such command line anywhere \x7f", check=4)
+    assert "matches" in done.stderr
+
+
+# ---- completions and man pages ----
+
+
+@each(SHELLS)
+def test_completions_are_valid(shell):
+    need_program(shell)
+    script = darter("completion", shell, check=0).stdout
+    checked = subprocess.run([shell, "--no-execute" if shell == "fish" else "-n"], input=script, text=True,
+                             capture_output=True, timeout=DEADLINE)
+    assert checked.returncode == 0 and checked.stderr == "", checked.stderr
+    for word in (*commands(), "full-filenames", "auto always never"):
+        assert word in script, f"{word} is not completed"
+
+
+def test_bash_completes():
+    need_program("bash")
+    ask = """source <("$1" completion bash)
+        COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2)); _darter; printf '%s\\n' "${COMPREPLY[@]}" """
+
+    def complete(*words):
+        path = {**os.environ, "PATH": f"{DARTER.parent}:{os.environ['PATH']}"}
+        return subprocess.run(["bash", "-c", ask, "bash", DARTER, *words], capture_output=True, text=True, env=path,
+                              check=True, timeout=DEADLINE).stdout.split()
+
+    assert set(complete("darter", "")) == set(commands())
+    assert complete("darter", "du") == ["dump"]
+    assert complete("darter", "dump", "--full") == ["--full-filenames"]
+    assert complete("darter", "dump", "--pause", "n") == ["never"]
+    assert complete("darter", "dump", "--pause", "=", "n") == ["never"]
+    assert set(complete("darter", "completion", "")) == set(SHELLS)
+    with target(SYSTEM, "sleeper.py") as program:
+        assert str(program.pid) in complete("darter", "dump", "")
+
+
+def test_man_pages():
+    need_program("scdoc")
+    man = need_program("man")
+    pages = DARTER.parent / "man"
+    assert {page.name for page in pages.glob("*.1")} == {"darter.1"} | {f"darter-{command}.1" for command in commands()}
+    for page in pages.glob("*.1"):
+        shown = subprocess.run([man, "--warnings", "-l", page], capture_output=True, text=True, timeout=DEADLINE,
+                               env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""})
+        assert shown.returncode == 0 and shown.stderr == "", shown.stderr
+        for part in ("NAME", "SYNOPSIS", "EXIT STATUS"):
+            assert part in shown.stdout, f"{part} is not in {page.name}"
+    options = re.findall(r"^ .*?(--[a-z-]+)", darter("dump", "--help").stdout.split("Options:")[1], re.M)
+    source = (pages / "darter-dump.1.scd").read_text()
+    assert len(options) > 10 and all(f"*{option}*" in source for option in options)
+
+
+# ---- colours and widths ----
+
+
+def test_colours_only_where_they_are_wanted():
+    with target(SYSTEM, "sleeper.py") as program:
+        pid = program.pid
+        assert "\x1b[" in on_terminal("dump", pid)
+        assert "\x1b" not in on_terminal("dump", pid, env={"NO_COLOR": "1"})
+        assert "\x1b" not in on_terminal("dump", pid, env={"TERM": "dumb"})
+        assert "\x1b" not in on_terminal("dump", "--color=never", pid)
+        assert "\x1b[" in on_terminal("dump", pid, env={"NO_COLOR": ""})
+        assert "\x1b[" in darter("dump", "--color=always", pid, check=0).stdout
+        assert "\x1b" not in darter("dump", pid, check=0, env={"NO_COLOR": ""}).stdout
+
+
+def test_the_table_fits_the_terminal():
+    with target(SYSTEM, "sleeper.py", "a long argument " * 50) as program:
+        for columns in (80, 132):
+            shown = re.sub(r"\x1b\[[0-9;]*m", "", on_terminal("ps", columns=columns))
+            assert max(len(line) for line in shown.splitlines()) <= columns
+            assert re.search(rf"^ *{program.pid} ", shown, re.M)
+        line = next(line for line in darter("ps", check=0).stdout.splitlines() if line.split()[0] == str(program.pid))
+        assert line.count("a long argument") == 50
+
+
+# ---- ps ----
+
+
+@each(USABLE)
+def test_ps_lists_every_python(python):
+    with target(python, "sleeper.py") as program:
+        settle(program, "nap")
+        document = json.loads(darter("ps", "--json", check=0).stdout)
+        schema.check(document, schema.load("ps"))
+        row = next(row for row in document["processes"] if row["pid"] == program.pid)
+        assert row["python"] == python.text and row["error"] is None and row["threads"] == 1
+        assert "sleeper.py" in row["command"]
+        assert row["doing"]["function"] == "nap" and row["doing"]["file"].endswith("sleeper.py")
+        assert str(program.pid) in darter("ps", "--pids", check=0).stdout.split()
+
+
+# ---- several processes ----
+
+
+def test_one_wrong_process_does_not_stop_the_others():
+    with target(SYSTEM, "sleeper.py") as one, target(SYSTEM, "sleeper.py") as two:
+        done = darter("dump", one.pid, NO_SUCH_PID, "-p", two.pid, check=4)
+        assert [int(pid) for pid in re.findall(r"^Process (\d+)", done.stdout, re.M)] == [one.pid, two.pid]
+        assert done.stderr.count(str(NO_SUCH_PID)) >= 1
+        document = dump_json(one.pid, NO_SUCH_PID, two.pid, check=4)
+        assert [snapshot["pid"] for snapshot in document["snapshots"]] == [one.pid, two.pid]
+        assert [error["pid"] for error in document["errors"]] == [NO_SUCH_PID]
+        twice = dump_json(one.pid, one.pid, "-p", one.pid)
+        assert len(twice["snapshots"]) == 1
+
+
+def test_children_that_are_not_python_are_passed_over():
+    with target(SYSTEM, "mixed_family.py") as program:
+        child, other = map(int, re.findall(r"\d+", program.wait_line(lambda line: line.startswith("child "))))
+        settle(program, "parent_nap")
+        alone = darter("dump", program.pid, check=0)
+        assert "parent_nap" in alone.stdout and "child_nap" not in alone.stdout
+        for option in ("-s", "--children", "--subprocesses"):
+            both = darter("dump", option, program.pid, check=0)
+            assert "parent_nap" in both.stdout and "child_nap" in both.stdout
+            assert both.stderr == ""
+        document = dump_json("-s", program.pid)
+        assert [snapshot["pid"] for snapshot in document["snapshots"]] == [program.pid, child]
+        assert document["snapshots"][1]["ppid"] == program.pid
+        refused = dump_json(other, check=4)
+        assert refused["errors"][0]["code"] == "not python"
+
+
+def test_a_shell_with_a_python_child():
+    """The shell is not Python itself; its child is what the user wants to see."""
+    with target(SYSTEM, "sleeper.py", wrap=("sh", "-c", '"$@"; exit 0', "sh")) as program:
+        document = dump_json("--children", program.pid)
+        assert [snapshot["ppid"] for snapshot in document["snapshots"]] == [program.pid]
+        assert document["errors"] == []
+        os.kill(document["snapshots"][0]["pid"], signal.SIGKILL)
+
+
+def test_by_name():
+    with target(SYSTEM, "sleeper.py", "needle-7f3a") as one, target(SYSTEM, "sleeper.py", "needle-7f3b") as two:
+        found = dump_json("--name", "sleeper[.]py needle-7f3(a|b)$")
+        assert {snapshot["pid"] for snapshot in found["snapshots"]} == {one.pid, two.pid}
+        assert darter("dump", "--name", "(", check=2).stderr
+
+
+# ---- what is shown ----
+
+
+def test_text_and_options():
+    with target(SYSTEM, "sleeper.py") as program:
+        settle(program, "nap")
+        text = darter("dump", program.pid, check=0).stdout
+        assert text.startswith(f"Process {program.pid}: ")
+        assert re.search(rf'^Python {re.escape(SYSTEM.text)} \(', text, re.M)
+        assert re.search(rf'^Thread {program.pid} ".*" \(sleeping in \w+\)$', text, re.M)
+        assert "\n    nap (sleeper.py:9)\n        time.sleep(3600)\n    main (sleeper.py:15)\n    <module> (sleeper.py:18)\n" in text
+        assert "time.sleep" not in darter("dump", "--no-source", program.pid, check=0).stdout
+        assert f"nap ({program.script}:9)" in darter("dump", "--full-filenames", program.pid, check=0).stdout
+        short = darter("dump", "--max-frames=1", program.pid, check=0).stdout
+        assert "nap (" in short and "main (" not in short and "[2 frames more]" in short
+        assert "proof: " in darter("dump", "-v", program.pid, check=0).stdout
+        assert "nap (" in darter("dump", "--pause=never", program.pid, check=0).stdout
+        assert "nap (" in darter("dump", "--nonblocking", program.pid, check=0).stdout
+
+
+def test_hostile_names():
+    with target(SYSTEM, "hostile.py") as program:
+        def whole():
+            document = dump_json(program.pid)
+            return document if any("\x1b]0;owned" in (frame["name"] or "") for thread in document["snapshots"][0]["threads"]
+                                   for frame in thread["frames"]) else None
+
+        document = wait_for(whole, "the thread with the hostile names is in its function")
+        evil = next(thread for thread in document["snapshots"][0]["threads"] if not thread["main"])
+        assert evil["name"] == '\x1b]0;owned\x07\x1b[2J\u202e\x9b31m\n"},{\\'
+        assert evil["frames"][0]["file"] == f"/tmp/{evil['name']}.py"
+        for text in (darter("dump", program.pid, check=0).stdout, darter("dump", "--json", program.pid, check=0).stdout,
+                     darter("dump", "-v", "--full-filenames", program.pid, check=0).stdout, darter("ps", check=0).stdout):
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+        assert r"\x1b]0;owned\x07\x1b[2J\u202e\u009b31m\n" in darter("dump", program.pid).stdout
+
+
+# ---- output that fails, and ends ----
+
+
+def test_a_full_disk_is_an_error():
+    with target(SYSTEM, "sleeper.py") as program, open("/dev/full", "w") as full:
+        for words in (["dump", program.pid], ["dump", "-j", program.pid], ["ps"], ["help"], ["dump", "--every=0.01", program.pid]):
+            done = subprocess.run([DARTER, *map(str, words)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+            assert done.returncode == 1, f"{words}: {done}"
+            assert "No space left on device" in done.stderr, done.stderr
+
+
+def test_a_reader_that_goes_away():
+    with target(SYSTEM, "sleeper.py") as program:
+        for words in (["dump", program.pid], ["dump", "--every", "0.01", "--json", program.pid]):
+            read, write = os.pipe()
+            process = subprocess.Popen([DARTER, *map(str, words)], stdout=write, stderr=subprocess.PIPE, text=True)
+            os.close(write)
+            os.read(read, 1)
+            os.close(read)
+            errors = process.communicate(timeout=DEADLINE)[1]
+            assert errors == "" and process.returncode in (0, -signal.SIGPIPE)
+
+
+def test_every_shows_what_changes():
+    with target(SYSTEM, "steps.py") as program:
+        with subprocess.Popen([DARTER, "dump", "--every", "0.02", "--no-source", str(program.pid)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            def until(part):
+                lines = []
+                for line in process.stdout:
+                    lines.append(line)
+                    if part in line:
+                        return "".join(lines)
+                raise AssertionError(f"{part} never came: {lines}")
+
+            head = until("first (steps.py")
+            assert re.match(rf"\[\d\d:\d\d:\d\d\.\d{{3}}\] Process {program.pid}: ", head)
+            program.send("go on")
+            change = until("second (steps.py")
+            assert f"Process {program.pid}: 1 of 1 threads changed\n" in change
+            process.send_signal(signal.SIGINT)
+            assert process.wait(DEADLINE) == 0
+            assert process.stderr.read() == ""
+
+
+def test_every_ends_with_the_program():
+    with target(SYSTEM, "steps.py") as program:
+        with subprocess.Popen([DARTER, "dump", "--every", "0.02", "--json", str(program.pid)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            first = json.loads(process.stdout.readline())
+            schema.check(first, schema.load("dump"))
+            assert first["snapshots"][0]["pid"] == program.pid
+            program.send("go on")
+            program.send("and end")
+            assert program.wait() == 0
+            output, errors = process.communicate(timeout=DEADLINE)
+            for line in output.splitlines():
+                schema.check(json.loads(line), schema.load("dump"))
+            assert process.returncode == 0 and f"process {program.pid} ended" in errors
+
+
+def test_the_golden_files_are_as_the_schemas_say():
+    for name in ("dump", "ps"):
+        files = sorted((ROOT / "tests" / "golden").glob(f"{name}*.json"))
+        assert files
+        for file in files:
+            schema.check(json.loads(file.read_text()), schema.load(name))
