@@ -190,6 +190,7 @@ class Runner:
         self.printing = threading.Lock()
         self.numbers = itertools.count()
         self.running = set()
+        self.stopped = False
 
     def wants(self, name):
         return not self.filters or any(text in name for text in self.filters)
@@ -270,6 +271,8 @@ class Runner:
         return [result for result in results if self.wants(result.name) or result.verdict == "FAIL"]
 
     def run(self, job):
+        if self.stopped:
+            return
         if job.verdict:
             for name in job.names():
                 self.report(Result(name, job.verdict[0], 0, job.verdict[1]))
@@ -280,16 +283,25 @@ class Runner:
             results = self.attempt(job)
             results[0].note = f"second try: {job.again}" + (f"; {results[0].note}" if results[0].note else "")
             results[0].output = f"first try: {first.note}\n{first.output}\nsecond try:\n{results[0].output}"
-        for result in results:
+        for result in [] if self.stopped else results:
             self.report(result)
 
     def run_all(self, jobs, width):
         with concurrent.futures.ThreadPoolExecutor(width) as pool:
-            for done in [pool.submit(self.run, job) for job in jobs if not job.alone]:
-                done.result()
+            try:
+                for done in [pool.submit(self.run, job) for job in jobs if not job.alone]:
+                    done.result()
+            except BaseException:
+                self.stop()  # or leaving the pool would run all that is left
+                raise
         for job in jobs:
             if job.alone:
                 self.run(job)
+
+    def stop(self):
+        self.stopped = True
+        for pid in list(self.running):
+            end_group(pid, signal.SIGKILL)
 
     def summary(self):
         if self.failed:
@@ -318,13 +330,11 @@ def main():
         for job in jobs:
             print(*[name for name in job.names() if runner.wants(name)], sep="\n")
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         runner.run_all(jobs, max(1, options.j))
     except KeyboardInterrupt:
-        for pid in list(runner.running):
-            end_group(pid, signal.SIGKILL)
         print("\ninterrupted")
-        runner.failed.append("interrupted")
         runner.summary()
         return 130
     return runner.summary()
