@@ -65,7 +65,18 @@ static void put_doing(struct dt_buf *buf, const struct dt_process *process)
 		dt_buf_printf(buf, " %s", dt_state_name(process->state));
 }
 
-static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum column column)
+/* Where room is short, the directory of the interpreter is the least interesting part of a command. */
+static const char *without_directory(const char *command)
+{
+	const char *at = command;
+
+	for (size_t i = 0; command && command[i] && command[i] != ' '; i++)
+		if (command[i] == '/' && command[i + 1] && command[i + 1] != ' ')
+			at = command + i + 1;
+	return at;
+}
+
+static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum column column, bool cut)
 {
 	switch (column) {
 	case PID:
@@ -90,7 +101,7 @@ static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum 
 		dt_escape_cut(buf, process->container ? process->container : "-", CONTAINER_MAX);
 		break;
 	case COMMAND:
-		dt_escape(buf, process->command);
+		dt_escape(buf, cut ? without_directory(process->command) : process->command);
 		break;
 	case DOING:
 		put_doing(buf, process);
@@ -112,7 +123,7 @@ static void measure(const struct dt_process *const *rows, size_t count, size_t a
 	for (size_t i = 0; i < count; i++) {
 		for (int column = 0; column < COLUMNS; column++) {
 			dt_buf_clear(&cell);
-			put_cell(&cell, rows[i], (enum column)column);
+			put_cell(&cell, rows[i], (enum column)column, available != 0);
 			width[column] = DT_MAX(width[column], dt_columns(cell.data));
 		}
 		contained |= rows[i]->container != NULL;
@@ -178,7 +189,7 @@ static void put_row(struct dt_buf *line, const struct dt_process *process, const
 		dt_buf_clear(&cell);
 		dt_buf_clear(&cut);
 		if (process)
-			put_cell(&cell, process, column);
+			put_cell(&cell, process, column, render->columns != 0);
 		else
 			dt_buf_puts(&cell, titles[column]);
 		dt_escape_cut(&cut, cell.data, render->columns ? width[column] : SIZE_MAX);
