@@ -175,6 +175,12 @@ static bool ends_at_base(struct dt_mem *mem, const struct dt_layout *layout, uin
 	return dt_mem_read_u64(mem, thread + layout->thread.base_frame, &base) == 0 && (!base || base == last || !last);
 }
 
+/* Where C's calls into the evaluation loop leave marks, the outermost frame has one: C made the first call. */
+static bool has_marks(const struct dt_layout *layout)
+{
+	return layout->frame.is_entry != DT_ABSENT || layout->frame.owner != DT_ABSENT;
+}
+
 int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
 		   struct dt_arena *arena, size_t limit, struct dt_walk_thread *thread)
 {
@@ -183,6 +189,7 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 	struct raw_frame raw;
 	uint64_t last = 0;
 	size_t steps = 0;
+	bool mark = false;
 	int rc;
 
 	rc = innermost(mem, layout, thread->address, &thread->top, &check);
@@ -190,8 +197,6 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 		return rc;
 	thread->end = DT_WALK_WHOLE;
 	for (uint64_t address = thread->top; address; address = raw.previous) {
-		bool mark;
-
 		if (steps++ >= limit || (address & 7) || read_frame(mem, layout, address, &raw) < 0) {
 			thread->end = DT_WALK_BROKEN;
 			break;
@@ -217,6 +222,9 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 			check.wanted = false;
 		}
 	}
+	/* A generator that is just being resumed or left may be current while it is linked to nothing. */
+	if (thread->end == DT_WALK_WHOLE && last && !mark && has_marks(layout))
+		thread->end = DT_WALK_BROKEN;
 	if (thread->end == DT_WALK_WHOLE && !ends_at_base(mem, layout, thread->address, last))
 		thread->end = DT_WALK_BROKEN;
 	thread->frames = chain.frames;

@@ -10,6 +10,7 @@
 #include "sample/sampler.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "sample/agree.h"
@@ -18,10 +19,11 @@
 #include "sample/state.h"
 #include "sample/suspects.h"
 
-#define ATTEMPTS       40 /* before looks must agree instead */
-#define PERCH_MISSES   3  /* in a row, before pausing */
-#define BETWEEN_TRIES  5  /* looks at a thread that is just entering; a real one is past it by then */
-#define BROKEN_TRIES   12 /* looks at a thread or list that leads nowhere */
+#define ATTEMPTS       40    /* before looks must agree instead */
+#define PERCH_MISSES   3     /* in a row, before pausing */
+#define BETWEEN_TRIES  5     /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES   12    /* looks at a thread or list that leads nowhere */
+#define NAP_NS         50000 /* before such a second look, so that the thread gets on: we may be on its CPU */
 #define AGREE_ATTEMPTS 24
 #define HOLDS          64 /* threads stopped at once: one for each GIL */
 
@@ -281,6 +283,7 @@ static bool worth_showing(struct dt_sampler *s)
 
 static int attempt(struct dt_sampler *s, enum verdict *verdict)
 {
+	bool nap = false;
 	int rc = collect(s);
 
 	*verdict = AGAIN;
@@ -305,12 +308,15 @@ static int attempt(struct dt_sampler *s, enum verdict *verdict)
 	}
 	rc = look_held(s, verdict);
 	if (rc == 0 && *verdict == PROVEN) {
-		if (worth_showing(s))
-			judge_threads(s);
-		else
+		nap = !worth_showing(s);
+		if (nap)
 			*verdict = AGAIN;
+		else
+			judge_threads(s);
 	}
 	release(s);
+	if (nap)
+		nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
 	return rc;
 }
 

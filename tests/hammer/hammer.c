@@ -153,9 +153,8 @@ static int hammer(int pid, const char *path, uint64_t looks, const struct dt_opt
 	for (uint64_t i = 0; i < looks; i++) {
 		if (look(target, rules, &tally) < 0)
 			goto out;
-		/* Not in step with the target: now and then a wait of up to 2 ms. */
-		if (i % 8 == 0)
-			usleep((useconds_t)(rand() % 2000));
+		/* The target gets on meanwhile, which it cannot while we are on its CPU, and we do not fall in step. */
+		usleep((useconds_t)(rand() % (i % 16 ? 100 : 2000)));
 	}
 	print_tally(&tally);
 	status = tally.impossible ? 1 : 0;
