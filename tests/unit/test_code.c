@@ -118,22 +118,33 @@ static void test_changed(void **state)
 static void test_changed_in_place(void **state)
 {
 	const struct dt_layout *layout = heap.layout;
-	uint64_t address = put_code("work", heap_str(&heap, "a.py"), 1);
-	uint64_t name = dt_get64(heap_at(&heap, address + layout->code.name));
+	uint64_t file = heap_str(&heap, "a.py");
+	uint64_t address = put_code("work", file, 1);
 	uint64_t lines = dt_get64(heap_at(&heap, address + layout->code.linetable));
-	uint64_t shown = layout->code.qualname == DT_ABSENT
-			     ? name
-			     : dt_get64(heap_at(&heap, address + layout->code.qualname)) + strlen("Class.");
+	bool qualified = layout->code.qualname != DT_ABSENT;
+	uint64_t name = dt_get64(heap_at(&heap, address + (qualified ? layout->code.qualname : layout->code.name)));
+	uint64_t text = name + layout->unicode.ascii_size + (qualified ? strlen("Class.") : 0);
 
 	(void)state;
 	get(address);
 	dt_code_cache_begin(cache);
-	memcpy(heap_at(&heap, shown + layout->unicode.ascii_size), "play", 4);
+	memcpy(heap_at(&heap, text), "play", 4);
 	heap_set64(&heap, name + layout->unicode.length + 8, 4711); /* its hash */
 	assert_non_null(strstr(get(address)->name, "play"));
 	dt_code_cache_begin(cache);
 	*heap_at(&heap, lines + layout->bytes.ob_sval + 3) = 0x33;
 	assert_int_equal(get(address)->table[3], 0x33);
+	/* Without a hash the text decides. */
+	dt_code_cache_begin(cache);
+	heap_set64(&heap, name + layout->unicode.length + 8, UINT64_MAX);
+	heap_set64(&heap, file + layout->unicode.length + 8, UINT64_MAX);
+	assert_non_null(strstr(get(address)->name, "play"));
+	dt_code_cache_begin(cache);
+	memcpy(heap_at(&heap, text), "rest", 4);
+	assert_non_null(strstr(get(address)->name, "rest"));
+	dt_code_cache_begin(cache);
+	*heap_at(&heap, file + layout->unicode.ascii_size) = 'b';
+	assert_string_equal(get(address)->file, "b.py");
 }
 
 static void test_no_code(void **state)
