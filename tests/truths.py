@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from harness import darter
 
@@ -48,14 +49,19 @@ def stack_differences(truth, shown):
     yield f"the rest: {(want[len(have):] or have[len(want):])[:5]}"
 
 
+def kernel_name(tid):
+    return Path(f"/proc/{tid}/comm").read_text(errors="replace").rstrip("\n")
+
+
 def thread_differences(truth, shown, namespace):
     native = "ns_tid" if namespace else "tid"
     if truth["native"] != shown[native]:
         yield f"{native} is {truth['native']}, darter shows {shown[native]}"
     if truth["native"] != shown["ns_tid"]:
         yield f"ns_tid is {truth['native']}, darter shows {shown['ns_tid']}"
-    if plain(truth["name"]) != shown["name"]:
-        yield f"name is {short(truth['name'])!r}, darter shows {short(shown['name'] or 'none')!r}"
+    name = kernel_name(shown["tid"]) if truth["name"] is None else plain(truth["name"])
+    if name != shown["name"]:
+        yield f"name is {short(name)!r}, darter shows {short(shown['name'] or 'none')!r}"
     for key in ("main", "gc", "gil"):
         if key in truth and truth[key] != shown[key]:
             yield f"{key} is {truth[key]}, darter shows {shown[key]}"
@@ -79,9 +85,9 @@ def differences(truth, snapshot, namespace=False):
     for thread in truth["threads"]:
         key = thread["interpreter"], thread["ident"]
         if key not in shown:
-            found.append(f"thread {key} {short(thread['name'])!r} is not shown")
+            found.append(f"thread {key} {short(thread['name'] or '')!r} is not shown")
             continue
-        label = f"thread {short(thread['name'])!r} of interpreter {key[0]}: "
+        label = f"thread {short(thread['name'] or '')!r} of interpreter {key[0]}: "
         found += [label + text for text in thread_differences(thread, shown.pop(key), namespace)]
     # A thread state without a frame is one that Python keeps for later (each new interpreter has one before 3.13).
     found += [f"thread {key} is shown but not there: {stack(thread)[:3]}" for key, thread in shown.items()

@@ -8,7 +8,6 @@ here() is the only Python function in it, and it has returned before anything is
 (a partial of time.sleep) are C functions and add no frame. So what here() saw is what a reader must see from the
 moment the line is printed, with no moment in between at which it would see something else.
 """
-import _thread
 import functools
 import json
 import os
@@ -25,7 +24,6 @@ extra = []  # entries that the target found out by other means: threads of other
 _void = os.open("/dev/null", os.O_WRONLY)
 _found = {}  # ident -> its entry
 _tops = {}  # ident -> the frame that called here()
-_raw = set()  # idents of threads that threading does not know
 
 
 def stack_of(frame):
@@ -36,11 +34,6 @@ def stack_of(frame):
         frames.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno or 0])
         frame = frame.f_back
     return frames
-
-
-def kernel_name(native):
-    with open("/proc/self/task/%d/comm" % native, "rb") as file:
-        return file.read().rstrip(b"\n").decode("utf-8", "replace")
 
 
 def entry(frame, main):
@@ -87,8 +80,8 @@ def text(entries, **more):
     for one in entries:
         if "name" in one:
             continue
-        thread = None if one["ident"] in _raw else threading._active.get(one["ident"])
-        one["name"] = thread.name if thread is not None else kernel_name(one["native"])
+        thread = threading._active.get(one["ident"])
+        one["name"] = thread.name if thread is not None else None  # the kernel's
     document = {"pid": os.getpid(), "version": list(sys.version_info[:3]), "threads": entries}
     document.update(more)
     return (json.dumps(document) + "\nready\n").encode()
@@ -107,16 +100,6 @@ def start(function, name=None, daemon=True):
     thread = threading.Thread(target=function, name=name, daemon=daemon)
     thread.start()
     return thread
-
-
-def start_raw(function):
-    """A thread that threading never hears of."""
-
-    def body():
-        _raw.add(threading.get_ident())
-        function()
-
-    return _thread.start_new_thread(body, ())
 
 
 def alone(function, again=True):

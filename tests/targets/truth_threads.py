@@ -1,4 +1,5 @@
 """Threads of all kinds and names. Each stands in its own function."""
+import _thread
 import ctypes
 import sys
 import threading
@@ -23,8 +24,6 @@ def foreign(function):
     kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
     def body(argument):
-        if function is stand:
-            truth._raw.add(threading.get_ident())
         function()
 
     callback = kind(body)
@@ -90,8 +89,8 @@ def churned():
 def strange():
     foreign(stand)
     foreign(known_to_threading)
-    truth.start_raw(stand)
-    truth.start_raw(known_to_threading)
+    _thread.start_new_thread(stand, ())
+    _thread.start_new_thread(known_to_threading, ())
     truth.start(stand, "not a daemon", daemon=False)
     truth.wait_for(5)
 

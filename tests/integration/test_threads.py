@@ -1,0 +1,116 @@
+"""Threads: ids, names, states, the GIL, several interpreters."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+import truths
+from harness import USABLE, each, limit, skip, target, wait_for
+
+# state, system calls that it may be in
+BLOCKED = {
+    "sleeps": ("sleeping", {"clock_nanosleep", "select", "pselect6"}),
+    "reads": ("in a system call", {"read"}),
+    "locked": ("sleeping", {"futex"}),
+    "selects": ("sleeping", {"select", "pselect6"}),
+    "polls": ("sleeping", {"epoll_wait", "epoll_pwait", "epoll_pwait2"}),
+    "waits_for_child": ("sleeping", {"wait4"}),
+    "wants_gil": ("waiting for the GIL", {"futex"}),
+}
+
+
+@each(USABLE)
+def test_names(python):
+    with target(python, "truth_threads.py", "named") as program:
+        truths.check(program)
+
+
+@each(USABLE)
+def test_fifty_threads_after_many_that_ended(python):
+    with target(python, "truth_threads.py", "churned") as program:
+        snapshot = truths.check(program)
+    assert len(snapshot["threads"]) == 51, len(snapshot["threads"])
+
+
+@each(USABLE)
+def test_threads_that_threading_did_not_make(python):
+    with target(python, "truth_threads.py", "strange") as program:
+        truths.check(program)
+
+
+@each(USABLE)
+def test_a_program_without_threading(python):
+    with target(python, "truth_bare.py", options=["-S", "-E"]) as program:
+        truths.check(program)
+
+
+def by_name(program):
+    return {thread["name"]: thread for thread in truths.seen(program)["threads"]}
+
+
+@each(USABLE)
+@limit(300)
+def test_states(python):
+    with target(python, "truth_states.py") as program:
+        natives = json.loads(program.lines[0])
+
+        def settled():
+            threads = by_name(program)
+            return threads["wants_gil"]["state"] == "waiting for the GIL" and threads
+
+        # From then on nothing changes any more, and each look has to say the same.
+        wait_for(settled, "the thread that wants the GIL waits for it")
+        for _ in range(10):
+            threads = by_name(program)
+            assert {name: thread["tid"] for name, thread in threads.items()} == natives, threads
+            for name, (state, calls) in BLOCKED.items():
+                assert threads[name]["state"] == state, threads[name]
+                assert threads[name]["syscall"] in calls, threads[name]
+            for name in ("works", "works_without_gil"):
+                assert threads[name]["state"] == "running" and threads[name]["syscall"] is None, threads[name]
+            holders = [name for name, thread in threads.items() if thread["gil"]]
+            assert holders == ["works"], holders
+            assert not any(thread["gc"] for thread in threads.values())
+
+
+@each(USABLE)
+def test_the_collector_at_work(python):
+    with target(python, "collecting.py") as program:
+        snapshot = truths.seen(program)
+        thread = snapshot["threads"][0]
+        assert thread["gc"] and thread["gil"] and thread["state"] == "running", thread
+        assert [frame["name"].split(".")[-1] for frame in thread["frames"]] == ["__del__", "<module>"], thread
+
+
+KINDS = ["shared", "shared shared shared", "own", "own own", "shared own shared own"]
+
+
+@each(USABLE)
+@each(KINDS)
+def test_interpreters(python, kinds):
+    if "own" in kinds and python.version < (3, 12):
+        skip("an interpreter with a GIL of its own needs 3.12")
+    with target(python, "truth_interpreters.py", *kinds.split()) as program:
+        truths.check(program)
+
+
+def greenlet_for(python, folder):
+    """Puts greenlet there, for this Python; skips where it cannot be had."""
+    if python.root or python.version[:2] not in ((3, 11), (3, 12), (3, 13)):
+        skip("greenlet is tried with 3.11, 3.12 and 3.13 of this machine")
+    done = subprocess.run([*python.argv, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", folder,
+                           "greenlet"], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "0"})
+    if done.returncode != 0:
+        skip("greenlet could not be installed: " + (done.stderr.strip().splitlines() or ["no reason given"])[-1])
+
+
+@each(USABLE)
+@limit(300)
+def test_greenlets(python):
+    python.demand()
+    with tempfile.TemporaryDirectory() as folder:
+        greenlet_for(python, folder)
+        with target(python, "truth_main.py", "greenlets", env={"PYTHONPATH": folder}) as program:
+            truths.check(program)

@@ -1,0 +1,75 @@
+"""Threads in known states, one for each way to wait. The main thread works and never gives the GIL away.
+
+sys.setswitchinterval makes a thread that wants the GIL wait for longer than any test takes, so the one that finds it
+taken stays there.
+"""
+import hashlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+
+pipe_reader, pipe_writer = os.pipe()
+lock = threading.Lock()
+lock.acquire()
+# The child ends with us: it reads from a pipe that only we hold open.
+child = subprocess.Popen([sys.executable, "-S", "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+
+
+def sleeps():
+    time.sleep(100000)
+
+
+def reads():
+    os.read(pipe_reader, 1)
+
+
+def locked():
+    lock.acquire()
+
+
+def selects():
+    select.select([pipe_reader], [], [])
+
+
+def polls():
+    poll = select.epoll()
+    poll.register(pipe_reader, select.EPOLLIN)
+    poll.poll()
+
+
+def waits_for_child():
+    os.waitpid(child.pid, 0)
+
+
+def works_without_gil():
+    hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 2000000000)
+
+
+def wants_gil():
+    while True:
+        time.sleep(0.01)
+
+
+def works():
+    while True:
+        pass
+
+
+if __name__ == "__main__":
+    natives = {}
+    for function in (sleeps, reads, locked, selects, polls, waits_for_child, works_without_gil, wants_gil):
+        def body(function=function):
+            natives[function.__name__] = threading.get_native_id()
+            function()
+        threading.Thread(target=body, name=function.__name__, daemon=True).start()
+    while len(natives) < 8:
+        time.sleep(0.001)
+    sys.setswitchinterval(1000)
+    natives["works"] = threading.get_native_id()
+    threading.current_thread().name = "works"
+    os.write(1, (json.dumps(natives) + "\nready\n").encode())
+    works()
