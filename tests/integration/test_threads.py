@@ -57,7 +57,7 @@ def test_states(python):
 
         def settled():
             threads = by_name(program)
-            return threads["wants_gil"]["state"] == "waiting for the GIL" and threads
+            return threads["wants_gil"]["state"] == "waiting for the GIL" and threads["works"]["gil"]
 
         # From then on nothing changes any more, and each look has to say the same.
         wait_for(settled, "the thread that wants the GIL waits for it")
@@ -77,9 +77,9 @@ def test_states(python):
 @each(USABLE)
 def test_the_collector_at_work(python):
     with target(python, "collecting.py") as program:
-        snapshot = truths.seen(program)
-        thread = snapshot["threads"][0]
-        assert thread["gc"] and thread["gil"] and thread["state"] == "running", thread
+        # It has the GIL for good once it has come back from writing its line.
+        thread = wait_for(lambda: next((one for one in by_name(program).values() if one["gil"]), None), "it has the GIL")
+        assert thread["gc"] and thread["state"] == "running", thread
         assert [frame["name"].split(".")[-1] for frame in thread["frames"]] == ["__del__", "<module>"], thread
 
 
