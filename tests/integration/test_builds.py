@@ -1,6 +1,7 @@
 """Python is found in every kind of build, whatever its files are called and whatever became of them."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -10,8 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import (BUILD, PYTHONS, ROOT, SYSTEM, TARGETS, USABLE, Python, children, each, need_program, process_state,
-                     skip, target, visible, wait_for)
+from harness import (BUILD, PYTHONS, ROOT, SYSTEM, TARGETS, USABLE, Python, children, darter, each, need_program,
+                     process_state, skip, target, visible, wait_for)
 
 HAMMER = BUILD / "tests" / "hammer"
 OLD = [python for python in PYTHONS if python.version < (3, 8)]
@@ -64,7 +65,8 @@ def usual_way(python):
 
 
 def prefix(python):
-    done = subprocess.run([python.path, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True)
+    done = subprocess.run([python.path, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True,
+                          check=True)
     return done.stdout.strip()
 
 
@@ -146,6 +148,15 @@ def test_found(python):
         assert find(program.pid, options=["--likely"])[program.pid] == "likely"
 
 
+@each(USABLE)
+def test_dump_names_the_library(python):
+    with target(python, "sleeper.py") as program:
+        (snapshot,) = json.loads(darter("dump", "--json", program.pid, check=0).stdout)["snapshots"]
+        assert snapshot["python"] == python.text.rstrip("+")
+        assert snapshot["library"] == Found(find(program.pid)[program.pid]).library
+        assert not python.root or not snapshot["library"].startswith(python.root)
+
+
 @each(OLD)
 def test_too_old(python):
     with target(python, "sleeper.py") as program:
@@ -165,7 +176,8 @@ def test_one_cache_for_many():
 @each(HOST)
 def test_symlink_and_venv(python):
     with tempfile.TemporaryDirectory(prefix="darter-venv-") as folder:
-        made = subprocess.run([python.path, "-m", "venv", "--without-pip", f"{folder}/venv"], capture_output=True, text=True)
+        made = subprocess.run([python.path, "-m", "venv", "--without-pip", f"{folder}/venv"], capture_output=True,
+                              text=True)
         if made.returncode:
             skip(f"venv cannot be made: {made.stderr or made.stdout}")
         link = Path(folder) / "snake"
@@ -197,7 +209,7 @@ def test_threads_that_come_and_go(python):
 
 @each(HOST)
 def test_from_the_first_moment(python):
-    """While a program starts and ends there is Python, or not yet, or no more: never none, never one that cannot be read."""
+    """While a program starts and ends Python is there, or not yet, or no more; never is it none or unreadable."""
     for _ in range(3):
         process = subprocess.Popen([python.path, "-c", ""])
         answers = ask(process.pid, options=["--times", "1000"])
@@ -321,7 +333,8 @@ def compile_embed(python, folder, *libraries):
     if not Path(include, "Python.h").exists():
         skip(f"no Python.h for {python.label}")
     program = Path(folder) / "service"
-    subprocess.run([need_program("gcc"), "-o", str(program), str(TARGETS / "embed.c"), f"-I{include}", *libraries], check=True)
+    subprocess.run([need_program("gcc"), "-o", str(program), str(TARGETS / "embed.c"), f"-I{include}", *libraries],
+                   check=True)
     return Python(str(program), "", python.version, python.text, python.shared)
 
 
@@ -329,7 +342,8 @@ def compile_embed(python, folder, *libraries):
 def test_embedded(python):
     folder_of_library, version = config(python, "LIBDIR", "LDVERSION")
     with tempfile.TemporaryDirectory(prefix="darter-embed-") as folder:
-        service = compile_embed(python, folder, f"-L{folder_of_library}", f"-Wl,-rpath,{folder_of_library}", f"-lpython{version}")
+        service = compile_embed(python, folder, f"-L{folder_of_library}", f"-Wl,-rpath,{folder_of_library}",
+                                f"-lpython{version}")
         with target(service, "sleeper.py", env={"PYTHONHOME": prefix(python)}) as program:
             found(program.pid, python, usual_way(python))
             assert find(program.pid, options=["--likely"])[program.pid] == "likely"
@@ -354,7 +368,7 @@ def test_linked_in_and_stripped(python):
                 assert found(program.pid, python, by).library == service.path
 
 
-def load(python, *args, folder=None):
+def load(python, *args):
     """tests/hammer/load, started like a script of its own."""
     loader = Python(str(HAMMER / "load"), "", python.version, python.text, python.shared)
     first, *rest = args

@@ -3,11 +3,15 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "python/debug_offsets.h"
 #include "python/find_inside.h"
+
+#include "../hex.h"
 
 /* ---- versions ---- */
 
@@ -280,6 +284,68 @@ static void test_proof_of_a_loop_ends(void **state)
 	world_release(&w);
 }
 
+/* ---- one candidate ---- */
+
+static void load_table(const char *name, uint8_t table[DT_DEBUG_OFFSETS_MAX])
+{
+	char path[512], line[256];
+	size_t count = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), DT_GOLDEN "/offsets/%s.hex", name);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	memset(table, 0, DT_DEBUG_OFFSETS_MAX);
+	while (fgets(line, sizeof(line), file))
+		count += hex_bytes(line, table + count, DT_DEBUG_OFFSETS_MAX - count);
+	fclose(file);
+}
+
+/* A runtime that begins with this table, and has nothing else in it; returns the reason why it is not taken. */
+static struct dt_error try_table(const char *name)
+{
+	static struct dt_python python;
+	struct dt_find_candidate candidate = {.runtime = RUNTIME, .found_by = "section"};
+	struct dt_finder f = {.python = &python};
+	uint8_t *memory = calloc(1, SPACE);
+	const struct dt_recorded_range range = {RUNTIME, memory, SPACE};
+	struct dt_proc proc;
+
+	assert_non_null(memory);
+	load_table(name, memory);
+	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
+	assert_int_equal(dt_mem_open_recorded(&range, 1, &f.mem), 0);
+	f.proc = &proc;
+	assert_int_equal(dt_find_try(&f, &candidate), DT_FIND_CONTINUE);
+	dt_mem_free(f.mem);
+	dt_proc_release(&proc);
+	free(memory);
+	return f.reason;
+}
+
+static void test_free_threaded_is_refused(void **state)
+{
+	struct dt_error reason;
+
+	(void)state;
+	reason = try_table("3.14t");
+	assert_int_equal(reason.code, DT_EUNSUPPORTED);
+	assert_non_null(strstr(reason.message, "Python 3.14 is not read yet"));
+	assert_non_null(strstr(reason.message, "free-threaded"));
+	assert_int_equal(try_table("3.15t").code, DT_EUNSUPPORTED);
+}
+
+static void test_not_begun(void **state)
+{
+	struct dt_error reason;
+
+	(void)state;
+	reason = try_table("3.13");
+	assert_int_equal(reason.code, DT_EAGAIN);
+	assert_non_null(strstr(reason.message, "Python is not running at this moment"));
+	assert_int_equal(try_table("3.15").code, DT_EAGAIN);
+}
+
 /* ---- scan ---- */
 
 struct hits {
@@ -394,6 +460,8 @@ int main(void)
 	    cmocka_unit_test(test_proof_starting_and_ending),
 	    cmocka_unit_test(test_proof_refuses),
 	    cmocka_unit_test(test_proof_of_a_loop_ends),
+	    cmocka_unit_test(test_free_threaded_is_refused),
+	    cmocka_unit_test(test_not_begun),
 	    cmocka_unit_test(test_scan_block),
 	    cmocka_unit_test(test_scan_across_blocks),
 	};
