@@ -175,12 +175,6 @@ static bool ends_at_base(struct dt_mem *mem, const struct dt_layout *layout, uin
 	return dt_mem_read_u64(mem, thread + layout->thread.base_frame, &base) == 0 && (!base || base == last || !last);
 }
 
-/* Where C's calls into the evaluation loop leave marks, the outermost frame has one: C made the first call. */
-static bool has_marks(const struct dt_layout *layout)
-{
-	return layout->frame.is_entry != DT_ABSENT || layout->frame.owner != DT_ABSENT;
-}
-
 int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
 		   struct dt_arena *arena, size_t limit, struct dt_walk_thread *thread)
 {
@@ -189,7 +183,7 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 	struct raw_frame raw;
 	uint64_t last = 0;
 	size_t steps = 0;
-	bool mark = false;
+	bool mark = false; /* the last frame was the mark of an entry from C */
 	int rc;
 
 	rc = innermost(mem, layout, thread->address, &thread->top, &check);
@@ -222,8 +216,11 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 			check.wanted = false;
 		}
 	}
-	/* A generator that is just being resumed or left may be current while it is linked to nothing. */
-	if (thread->end == DT_WALK_WHOLE && last && !mark && has_marks(layout))
+	if (thread->end == DT_WALK_WHOLE && check.wanted && check.expected != thread->top)
+		thread->end = DT_WALK_BETWEEN; /* no entry was found at all, though there is an outer one */
+	/* A generator that just yields has lost its caller for a moment. Every whole chain begins with a call from C.
+	 */
+	if (thread->end == DT_WALK_WHOLE && last && !mark && layout->frame.owner != DT_ABSENT)
 		thread->end = DT_WALK_BROKEN;
 	if (thread->end == DT_WALK_WHOLE && !ends_at_base(mem, layout, thread->address, last))
 		thread->end = DT_WALK_BROKEN;

@@ -19,11 +19,13 @@
 #include "sample/state.h"
 #include "sample/suspects.h"
 
-#define ATTEMPTS       40    /* before looks must agree instead */
-#define PERCH_MISSES   3     /* in a row, before pausing */
-#define BETWEEN_TRIES  5     /* looks at a thread that is just entering; a real one is past it by then */
-#define BROKEN_TRIES   12    /* looks at a thread or list that leads nowhere */
-#define NAP_NS         50000 /* before such a second look, so that the thread gets on: we may be on its CPU */
+#define ATTEMPTS       40         /* before looks must agree instead */
+#define PERCH_MISSES   3          /* in a row, before pausing */
+#define BETWEEN_TRIES  5          /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES   12         /* looks at a thread or list that leads nowhere */
+#define UNKNOWN_TRIES  8          /* attempts with a suspect that cannot be told: it may be just beginning or ending */
+#define PROGRESS_NS    200000000u /* to wait for a thread to get on */
+#define NAP_NS         100000
 #define AGREE_ATTEMPTS 24
 #define HOLDS          64 /* threads stopped at once: one for each GIL */
 
@@ -47,7 +49,7 @@ struct dt_sampler {
 	void *context;
 	bool warm; /* there was a look: codes and pages are known */
 	bool perch_refused, pause_refused;
-	unsigned perch_misses, between, broken;
+	unsigned perch_misses, between, broken, unknown;
 	struct dt_suspects suspects;
 	struct dt_perch perch;
 	int perched; /* tid */
@@ -238,10 +240,8 @@ static int look_held(struct dt_sampler *s, enum verdict *verdict)
 		if (rc < 0)
 			return rc;
 	}
-	if (s->suspects.unknown) {
-		*verdict = HOPELESS;
+	if (s->suspects.unknown)
 		return 0;
-	}
 	for (size_t i = 0; i < s->suspects.count; i++) {
 		const struct dt_suspect *suspect = &s->suspects.list[i];
 
@@ -263,8 +263,8 @@ static int look_held(struct dt_sampler *s, enum verdict *verdict)
 static void judge_threads(struct dt_sampler *s);
 
 /* A proven look may still have caught a thread between two states that no traceback would show: look again a few times.
- */
-static bool worth_showing(struct dt_sampler *s)
+ * *tid is a held thread that must get on before another look makes sense, if there is one. */
+static bool worth_showing(struct dt_sampler *s, int *tid)
 {
 	bool between = false;
 	bool broken = !s->look.walk.lists_whole;
@@ -273,17 +273,40 @@ static bool worth_showing(struct dt_sampler *s)
 		const struct dt_walk_thread *thread = &s->look.walk.threads[i];
 		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->address);
 
+		bool held = suspect && is_held(s, suspect->tid);
+
+		if (thread->end != DT_WALK_WHOLE && held)
+			*tid = suspect->tid;
 		broken = broken || thread->end == DT_WALK_BROKEN;
-		between = between || (thread->end == DT_WALK_BETWEEN && suspect && is_held(s, suspect->tid));
+		between = between || (thread->end == DT_WALK_BETWEEN && held);
 	}
 	if (broken)
 		return ++s->broken > BROKEN_TRIES;
 	return !between || ++s->between > BETWEEN_TRIES;
 }
 
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+}
+
+/* Waits until a thread that was let go has been on a CPU: on a busy machine we are back sooner, and would see the same
+ * again. */
+static void let_it_get_on(struct dt_sampler *s, int tid, uint64_t slices)
+{
+	uint64_t start = dt_clock_ns();
+	uint64_t now;
+
+	do
+		nap();
+	while (tid && dt_thread_slices(s->proc, tid, &now) == 0 && now == slices &&
+	       dt_clock_ns() - start < PROGRESS_NS);
+}
+
 static int attempt(struct dt_sampler *s, enum verdict *verdict)
 {
-	bool nap = false;
+	uint64_t slices = 0;
+	int slow = 0;
 	int rc = collect(s);
 
 	*verdict = AGAIN;
@@ -296,7 +319,8 @@ static int attempt(struct dt_sampler *s, enum verdict *verdict)
 		return rc;
 	}
 	if (s->suspects.unknown) {
-		*verdict = HOPELESS;
+		*verdict = ++s->unknown > UNKNOWN_TRIES ? HOPELESS : AGAIN;
+		nap();
 		return 0;
 	}
 	if (s->suspects.running) {
@@ -308,15 +332,16 @@ static int attempt(struct dt_sampler *s, enum verdict *verdict)
 	}
 	rc = look_held(s, verdict);
 	if (rc == 0 && *verdict == PROVEN) {
-		nap = !worth_showing(s);
-		if (nap)
-			*verdict = AGAIN;
-		else
+		if (worth_showing(s, &slow))
 			judge_threads(s);
+		else
+			*verdict = AGAIN;
+		if (slow)
+			dt_thread_slices(s->proc, slow, &slices);
 	}
 	release(s);
-	if (nap)
-		nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+	if (rc == 0 && *verdict == AGAIN)
+		let_it_get_on(s, slow, slices);
 	return rc;
 }
 
@@ -508,7 +533,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	int rc = 0;
 
 	s->look = (struct dt_look){.image = s->image};
-	s->perch_misses = s->between = s->broken = 0;
+	s->perch_misses = s->between = s->broken = s->unknown = 0;
 	for (int i = 0; i < ATTEMPTS && verdict == AGAIN; i++) {
 		rc = attempt(s, &verdict);
 		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)
