@@ -5,10 +5,9 @@
  *
  * Before a copy is used in a look it is held against memory:
  *   - the object from its type up to its last pointer, byte by byte (all of that is constant while the object lives);
- *   - length and hash of the name shown and of its file (their text, where Python has not hashed it);
- *   - its line table.
- * All but the first are for a program that makes and drops functions in a loop: the allocator may well give every piece
- * of the new one the address of the same piece of the old one.
+ *   - the text of its name and file name, and its line table.
+ * The second part is for a program that makes and drops functions in a loop: the allocator may well give every piece of
+ * the new one the address of the same piece of the old one.
  */
 #include "python/code.h"
 
@@ -23,23 +22,12 @@
 #define HEAD_LIMIT  1024
 #define FILE_SLOTS  256
 #define TABLE_CHECK 1024 /* bytes of a line table that are compared */
-#define UNHASHED    UINT64_MAX
-
-/* FNV-1a. */
-#define DIGEST_START  UINT64_C(0xcbf29ce484222325)
-#define DIGEST_FACTOR UINT64_C(0x100000001b3)
-
-/* What tells one str from another at the same address. */
-struct sign {
-	uint64_t length, hash;
-	uint64_t digest; /* of the text, where Python has no hash of it */
-};
 
 struct kept {
 	struct dt_code code; /* first: handed out */
 	uint32_t look;       /* in which it was last found to be true */
 	uint64_t name_object, file_object, table_object;
-	struct sign name_sign, file_sign;
+	uint64_t name_print, file_print; /* see dt_text_print */
 	uint8_t head[];
 };
 
@@ -48,13 +36,6 @@ struct file_slot {
 	uint64_t object;
 	uint32_t look;
 	const char *text;
-};
-
-/* The same for their signs. */
-struct sign_slot {
-	uint64_t object;
-	uint32_t look;
-	struct sign sign;
 };
 
 struct dt_code_cache {
@@ -67,8 +48,6 @@ struct dt_code_cache {
 	uint32_t head_start, head_end; /* the constant part of a code object: within head_end bytes */
 	uint8_t head[HEAD_LIMIT];      /* the object being looked at */
 	struct file_slot files[FILE_SLOTS];
-	struct sign_slot signs[FILE_SLOTS];
-	struct dt_arena scratch;
 };
 
 static uint32_t present(uint32_t offset)
@@ -95,7 +74,6 @@ struct dt_code_cache *dt_code_cache_new(const struct dt_layout *layout)
 	cache->head_end = end;
 	cache->look = 1;
 	dt_arena_init(&cache->arena, 2 * CACHE_LIMIT);
-	dt_arena_init(&cache->scratch, CACHE_LIMIT);
 	return cache;
 }
 
@@ -104,7 +82,6 @@ void dt_code_cache_free(struct dt_code_cache *cache)
 	if (!cache)
 		return;
 	dt_arena_release(&cache->arena);
-	dt_arena_release(&cache->scratch);
 	free(cache->slots);
 	free(cache);
 }
@@ -119,7 +96,6 @@ void dt_code_cache_begin(struct dt_code_cache *cache)
 	cache->count = 0;
 	dt_arena_release(&cache->arena);
 	memset(cache->files, 0, sizeof(cache->files));
-	memset(cache->signs, 0, sizeof(cache->signs));
 	free(cache->slots);
 	cache->slots = NULL;
 	cache->slot_count = 0;
@@ -184,61 +160,19 @@ static int check_type(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t 
 	return 0;
 }
 
-/* Length and hash of a str lie side by side. A str that was never a key has no hash: then its text decides. */
-static int read_sign(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, struct sign *sign)
-{
-	uint8_t bytes[16];
-	const char *text;
-	int rc = dt_mem_read(mem, object + cache->layout->unicode.length, bytes, sizeof(bytes));
-
-	if (rc < 0)
-		return rc;
-	*sign = (struct sign){.length = dt_get64(bytes), .hash = dt_get64(bytes + 8)};
-	if (sign->hash != UNHASHED)
-		return 0;
-	dt_arena_reset(&cache->scratch);
-	rc = dt_text_read(mem, cache->layout, object, &cache->scratch, &text);
-	if (rc == -EFBIG)
-		return 0; /* shown as too long, whatever it says */
-	for (sign->digest = DIGEST_START; rc == 0 && *text; text++)
-		sign->digest = (sign->digest ^ (uint8_t)*text) * DIGEST_FACTOR;
-	return rc;
-}
-
-/* Many functions share a file name: it is read once in a look. */
-static int read_file_sign(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, struct sign *sign)
-{
-	struct sign_slot *slot = &cache->signs[hash(object) % FILE_SLOTS];
-	int rc = 0;
-
-	if (slot->object != object || slot->look != cache->look) {
-		rc = read_sign(cache, mem, object, sign);
-		if (rc == 0)
-			*slot = (struct sign_slot){object, cache->look, *sign};
-		return rc;
-	}
-	*sign = slot->sign;
-	return 0;
-}
-
-static bool sign_equal(const struct sign *one, const struct sign *other)
-{
-	return one->length == other->length && one->hash == other->hash && one->digest == other->digest;
-}
-
 /* Whether a copy is still what lies in memory; cache->head holds the object as it is now. */
 static bool still_true(struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
 {
 	uint8_t table[TABLE_CHECK];
+	uint64_t print;
 	size_t size = DT_MIN(kept->code.table_size, sizeof(table));
 	uint64_t table_size;
-	struct sign sign;
 
 	if (memcmp(kept->head, cache->head + cache->head_start, cache->head_end - cache->head_start) != 0)
 		return false;
-	if (read_sign(cache, mem, kept->name_object, &sign) < 0 || !sign_equal(&sign, &kept->name_sign))
+	if (dt_text_print(mem, cache->layout, kept->name_object, &print) < 0 || print != kept->name_print)
 		return false;
-	if (read_file_sign(cache, mem, kept->file_object, &sign) < 0 || !sign_equal(&sign, &kept->file_sign))
+	if (dt_text_print(mem, cache->layout, kept->file_object, &print) < 0 || print != kept->file_print)
 		return false;
 	if (!kept->code.table)
 		return true;
@@ -318,9 +252,9 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	if (rc == 0)
 		rc = read_table(cache, mem, &kept->code, kept->table_object);
 	if (rc == 0)
-		rc = read_sign(cache, mem, kept->name_object, &kept->name_sign);
+		rc = dt_text_print(mem, layout, kept->name_object, &kept->name_print);
 	if (rc == 0)
-		rc = read_file_sign(cache, mem, kept->file_object, &kept->file_sign);
+		rc = dt_text_print(mem, layout, kept->file_object, &kept->file_print);
 	*result = kept;
 	return rc;
 }

@@ -125,6 +125,40 @@ static int find_text(struct dt_mem *mem, const struct dt_layout *layout, uint64_
 	return 0;
 }
 
+/* FNV-1a */
+static uint64_t mix(uint64_t print, const uint8_t *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		print = (print ^ data[i]) * UINT64_C(0x100000001b3);
+	return print;
+}
+
+int dt_text_print(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, uint64_t *print)
+{
+	struct text_place place = {0};
+	uint8_t part[256];
+	size_t size, first;
+	int rc = find_text(mem, layout, object, &place);
+
+	*print = UINT64_C(0xcbf29ce484222325);
+	if (rc == -EFBIG) /* shown without its text */
+		return 0;
+	if (rc < 0)
+		return rc;
+	size = place.count * place.kind;
+	first = DT_MIN(size, sizeof(part));
+	rc = dt_mem_read(mem, place.data, part, first);
+	if (rc < 0)
+		return rc;
+	*print = mix(*print ^ size, part, first);
+	if (size > first) {
+		rc = dt_mem_read(mem, place.data + size - first, part, first);
+		if (rc == 0)
+			*print = mix(*print, part, first);
+	}
+	return rc;
+}
+
 int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena,
 		 const char **text)
 {

@@ -92,8 +92,6 @@ int dt_perch_begin(const struct dt_proc *proc, int tid, struct dt_perch *perch)
 	if (stat.rt_priority > 0 || stat.policy == POLICY_DEADLINE || stat.processor < 0 ||
 	    stat.processor >= CPU_SETSIZE)
 		return -EPERM;
-	if (dt_thread_slices(proc, tid, &perch->slices) < 0)
-		return -EPERM;
 	if (sched_getaffinity(0, sizeof(perch->affinity), &perch->affinity) < 0)
 		return -EPERM;
 	rc = raise_priority(perch, &nap);

@@ -19,11 +19,12 @@
 #include "sample/state.h"
 #include "sample/suspects.h"
 
-#define ATTEMPTS       40         /* before looks must agree instead */
-#define PERCH_MISSES   3          /* in a row, before pausing */
-#define BETWEEN_TRIES  5          /* looks at a thread that is just entering; a real one is past it by then */
-#define BROKEN_TRIES   12         /* looks at a thread or list that leads nowhere */
-#define UNKNOWN_TRIES  8          /* attempts with a suspect that cannot be told: it may be just beginning or ending */
+#define ATTEMPTS       40 /* before looks must agree instead */
+#define PERCH_MISSES   3  /* in a row, before pausing */
+#define PAUSE_DENIALS  3  /* in one look, before pausing is believed to be forbidden: an ending thread refuses too */
+#define BETWEEN_TRIES  5  /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES   12 /* looks at a thread or list that leads nowhere */
+#define UNKNOWN_TRIES  8  /* attempts with a suspect that cannot be told: it may be just beginning or ending */
 #define PROGRESS_NS    200000000u /* to wait for a thread to get on */
 #define NAP_NS         100000
 #define AGREE_ATTEMPTS 24
@@ -49,7 +50,7 @@ struct dt_sampler {
 	void *context;
 	bool warm; /* there was a look: codes and pages are known */
 	bool perch_refused, pause_refused;
-	unsigned perch_misses, between, broken, unknown;
+	unsigned perch_misses, pause_denials, between, broken, unknown;
 	struct dt_suspects suspects;
 	struct dt_perch perch;
 	int perched; /* tid */
@@ -191,9 +192,11 @@ static enum verdict hold_by_pause(struct dt_sampler *s)
 		if (dt_proc_info(s->proc, &info) == 0 && info.tracer) {
 			s->look.traced = true;
 			s->look.tracer = info.tracer;
-		} else {
-			s->pause_refused = true;
+			return HOPELESS;
 		}
+		if (++s->pause_denials < PAUSE_DENIALS)
+			return AGAIN;
+		s->pause_refused = true;
 		return HOPELESS;
 	}
 	return PROVEN;
@@ -533,7 +536,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	int rc = 0;
 
 	s->look = (struct dt_look){.image = s->image};
-	s->perch_misses = s->between = s->broken = s->unknown = 0;
+	s->perch_misses = s->pause_denials = s->between = s->broken = s->unknown = 0;
 	for (int i = 0; i < ATTEMPTS && verdict == AGAIN; i++) {
 		rc = attempt(s, &verdict);
 		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)

@@ -13,6 +13,22 @@ static bool known_interpreter(const struct dt_walk *walk, uint64_t address)
 	return false;
 }
 
+/* Is the thread state in its interpreter's list? */
+static bool listed(struct dt_mem *live, const struct dt_layout *layout, uint64_t interpreter, uint64_t thread)
+{
+	uint64_t at;
+
+	if (dt_mem_read_u64(live, interpreter + layout->interpreter.threads_head, &at) < 0)
+		return false;
+	for (size_t i = 0; at && i < DT_WALK_THREADS; i++) {
+		if (at == thread)
+			return true;
+		if (dt_mem_read_u64(live, at + layout->thread.next, &at) < 0)
+			return false;
+	}
+	return false;
+}
+
 /* The last holder may have ended long ago; its memory may be anything by now. Only a thread state that names one of the
  * interpreters counts, unless the GIL is taken: then somebody has it, and we do not know who. */
 static void identify(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
@@ -39,16 +55,18 @@ static void identify(const struct dt_proc *proc, struct dt_mem *live, const stru
 	}
 	suspect->thread = thread;
 	suspect->tid = dt_tids_of(tids, live, ident, native, &ns_tid);
-	if (!suspect->tid)
-		return;
 	/* First the count, then the state: of a thread that is blocked after it was counted, an equal count later on
 	 * means that it has not been on a CPU since. The other way round it might be running when it is counted, and go
 	 * on doing so. */
 	suspect->counted = dt_thread_slices(proc, suspect->tid, &suspect->slices) == 0;
-	if (dt_thread_call(proc, suspect->tid, &call) < 0)
-		suspect->tid = 0;
-	else
+	if (dt_thread_call(proc, suspect->tid, &call) == 0) {
 		suspect->running = call.running;
+		return;
+	}
+	suspect->tid = 0;
+	/* Freed memory looks the same for a while. A thread state that is in no list, and has left the GIL, is gone. */
+	if (!suspect->words.locked && !listed(live, layout, interpreter, thread))
+		suspect->thread = 0;
 }
 
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
