@@ -53,10 +53,19 @@ def kernel_name(tid):
     return Path(f"/proc/{tid}/comm").read_text(errors="replace").rstrip("\n")
 
 
-def thread_differences(truth, shown, namespace):
-    native = "ns_tid" if namespace else "tid"
-    if truth["native"] != shown[native]:
-        yield f"{native} is {truth['native']}, darter shows {shown[native]}"
+def native_id(tid):
+    """A thread's id in its own PID namespace."""
+    for line in Path(f"/proc/{tid}/status").read_text(errors="replace").splitlines():
+        if line.startswith("NSpid:"):
+            return int(line.split()[-1])
+    return tid
+
+
+def thread_differences(truth, shown):
+    tid = shown["tid"]
+    if not Path(f"/proc/{tid}/comm").exists() or native_id(tid) != truth["native"]:
+        yield f"the thread's own id is {truth['native']}, darter shows tid {tid}"
+        return
     if truth["native"] != shown["ns_tid"]:
         yield f"ns_tid is {truth['native']}, darter shows {shown['ns_tid']}"
     name = kernel_name(shown["tid"]) if truth["name"] is None else plain(truth["name"])
@@ -70,8 +79,8 @@ def thread_differences(truth, shown, namespace):
     yield from stack_differences(truth, shown)
 
 
-def differences(truth, snapshot, namespace=False):
-    """All that is different, as lines of text. namespace: the target's thread ids are those of a PID namespace."""
+def differences(truth, snapshot):
+    """All that is different, as lines of text."""
     found = []
     version = ".".join(str(part) for part in truth["version"])
     if not re.fullmatch(re.escape(version) + r"((a|b|rc)\d+)?\+?", snapshot["python"]):
@@ -88,7 +97,7 @@ def differences(truth, snapshot, namespace=False):
             found.append(f"thread {key} {short(thread['name'] or '')!r} is not shown")
             continue
         label = f"thread {short(thread['name'] or '')!r} of interpreter {key[0]}: "
-        found += [label + text for text in thread_differences(thread, shown.pop(key), namespace)]
+        found += [label + text for text in thread_differences(thread, shown.pop(key))]
     # A thread state without a frame is one that Python keeps for later (each new interpreter has one before 3.13).
     found += [f"thread {key} is shown but not there: {stack(thread)[:3]}" for key, thread in shown.items()
               if thread["frames"]]
@@ -102,10 +111,10 @@ def differences(truth, snapshot, namespace=False):
     return found
 
 
-def check(program, *options, pid=None, namespace=False, **how):
-    """Fails unless darter shows the truth; gives the snapshot."""
+def check(program, *options, pid=None, **how):
+    """Fails unless darter shows the truth; gives the snapshot. pid: of the program, if it is the child of a wrapper."""
     truth = told(program)
     snapshot = seen(pid or program, *options, **how)
-    found = differences(truth, snapshot, namespace)
+    found = differences(truth, snapshot)
     assert not found, "\n".join([f"{program.python.label} {program.script}:"] + found[:40])
     return snapshot

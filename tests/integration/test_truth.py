@@ -76,7 +76,10 @@ def test_a_stack_of_100000_frames_in_the_main_thread(python):
 def test_the_comparison_notices_every_difference():
     """It is the judge of all these tests, so it is judged itself."""
     with target(SYSTEM, "truth_lines.py", "many_lines") as program:
-        truth = truths.told(program)
+        judge_the_comparison(truths.told(program))
+
+
+def judge_the_comparison(truth):
     thread = truth["threads"][0]
     snapshot = {
         "python": ".".join(str(part) for part in truth["version"]), "interpreters": 1, "torn": 0,

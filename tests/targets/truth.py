@@ -25,6 +25,10 @@ _void = os.open("/dev/null", os.O_WRONLY)
 _found = {}  # ident -> its entry
 _tops = {}  # ident -> the frame that called here()
 
+if "TRUTH_UID" in os.environ:  # a program that gives up its rights when it has started
+    os.setgid(int(os.environ["TRUTH_UID"]))
+    os.setuid(int(os.environ["TRUTH_UID"]))
+
 
 def stack_of(frame):
     """[name, file, line] of a frame and its callers, innermost first."""
