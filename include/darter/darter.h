@@ -152,11 +152,11 @@ DT_API void dt_release(struct dt_target *target);
 struct dt_process {
 	int pid;
 	int ppid;
+	unsigned threads;   /* of the process, as the kernel counts them */
 	int code;           /* 0 or why it could not be read: DT_E* */
 	const char *reason; /* the same in words; NULL if it could be read */
 	struct dt_version version;
 	char version_text[24];
-	unsigned threads; /* of the process, as the kernel counts them */
 	double cpu;       /* percent of one CPU over the survey's interval, < 0 if unknown */
 	uint64_t rss;     /* bytes */
 	const char *user; /* name or number of its owner */

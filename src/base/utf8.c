@@ -113,25 +113,29 @@ static void escape_one(char out[16], const char *text, size_t size, uint32_t cod
 
 void dt_escape(struct dt_buf *buf, const char *text)
 {
-	size_t left = text ? strlen(text) : 0;
+	if (text)
+		dt_escape_part(buf, text, strlen(text));
+}
 
-	while (left) {
+void dt_escape_part(struct dt_buf *buf, const char *text, size_t length)
+{
+	while (length) {
 		char shown[16];
 		uint32_t code;
 		size_t size, plain = 0;
 
-		while (plain < left && text[plain] >= ' ' && text[plain] < 0x7f)
+		while (plain < length && text[plain] >= ' ' && text[plain] < 0x7f)
 			plain++;
 		dt_buf_append(buf, text, plain);
 		text += plain;
-		left -= plain;
-		if (!left)
+		length -= plain;
+		if (!length)
 			return;
-		size = dt_utf8_next(text, left, &code);
+		size = dt_utf8_next(text, length, &code);
 		escape_one(shown, text, size, code);
 		dt_buf_puts(buf, shown);
 		text += size;
-		left -= size;
+		length -= size;
 	}
 }
 

@@ -21,6 +21,7 @@ size_t dt_utf8_next(const char *text, size_t length, uint32_t *code);
 /* Appends text with everything that is not plainly visible written as \n, \t, \r, \x1b, \u202e or \U000e0001; bytes
  * that are no UTF-8 as \xff. NULL adds nothing. */
 void dt_escape(struct dt_buf *buf, const char *text);
+void dt_escape_part(struct dt_buf *buf, const char *text, size_t length);
 
 /* Columns that well-formed, escaped text takes on a terminal. */
 size_t dt_columns(const char *text);

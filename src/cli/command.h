@@ -19,14 +19,14 @@ enum dt_value_kind {
 };
 
 struct dt_option {
-	char letter;      /* 0: none */
-	const char *name; /* without dashes */
-	enum dt_value_kind kind;
+	const char *name;  /* without dashes */
 	const char *value; /* name of the value in help: "SECONDS" */
 	const char *choices;
 	const char *help;                                                   /* one sentence */
-	bool hidden;                                                        /* an alias kept for habit */
 	int (*set)(void *options, const char *value, struct dt_error *err); /* value is NULL for a switch */
+	enum dt_value_kind kind;
+	char letter; /* 0: none */
+	bool hidden; /* an alias kept for habit */
 };
 
 struct dt_example {

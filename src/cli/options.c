@@ -120,7 +120,7 @@ static int apply(const struct dt_option *option, char letter, const char *value,
 	struct dt_error why = {0};
 	int code;
 
-	if (option->kind == DT_VALUE_CHOICE && !is_choice(option->choices, value))
+	if (option->kind == DT_VALUE_CHOICE && value && !is_choice(option->choices, value))
 		return dt_fail(err, DT_EUSAGE, "%s: '%s' is none of: %s", spelled(option, letter, text), value,
 			       option->choices);
 	code = option->set(options, value, &why);

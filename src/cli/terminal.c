@@ -47,10 +47,9 @@ static void say(const struct dt_common *common, const char *style, const char *t
 	dt_buf_putc(&buf, '\n');
 	while (hint && *hint) {
 		size_t length = strcspn(hint, "\n");
-		dt_auto_free char *line = strndup(hint, length);
 
 		dt_buf_puts(&buf, length ? "  " : "");
-		dt_escape(&buf, line);
+		dt_escape_part(&buf, hint, length);
 		dt_buf_putc(&buf, '\n');
 		hint += length + (hint[length] == '\n');
 	}

@@ -8,7 +8,7 @@
 static int collect(const struct dt_process_list *list, const struct dt_process ***rows, size_t *count)
 {
 	*count = dt_process_list_count(list);
-	*rows = calloc(*count ? *count : 1, sizeof(**rows));
+	*rows = calloc(*count ? *count : 1, sizeof(struct dt_process *));
 	if (!*rows)
 		return DT_EMEMORY;
 	for (size_t i = 0; i < *count; i++)

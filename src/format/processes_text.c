@@ -215,7 +215,7 @@ static int busiest_first(const void *a, const void *b)
 void dt_processes_sort(const struct dt_process **rows, size_t count)
 {
 	if (count)
-		qsort(rows, count, sizeof(*rows), busiest_first);
+		qsort(rows, count, sizeof(struct dt_process *), busiest_first);
 }
 
 int dt_processes_text(const struct dt_process *const *rows, size_t count, const struct dt_render *render, FILE *out)

@@ -81,7 +81,7 @@ static int tell_apart(struct dt_short_names *names)
 		order[i] = &names->names[i];
 	while (again) {
 		again = false;
-		qsort(order, names->count, sizeof(*order), by_name);
+		qsort(order, names->count, sizeof(struct dt_short_name *), by_name);
 		for (size_t first = 0, end; first < names->count; first = end) {
 			const char *name = order[first]->name;
 
