@@ -127,7 +127,9 @@ int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64
 		code = dt_find_hexversion(mem, layout, proof.sysdict, &hex);
 		if (dt_find_hard(code))
 			return code;
-		if (code == 0 && hex >> 24 == layout->major && (hex >> 16 & 0xff) == layout->minor) {
+		if (code == 0 && (hex >> 24 != layout->major || (hex >> 16 & 0xff) != layout->minor))
+			return DT_VERDICT_NO;
+		if (code == 0) {
 			python->layout = *layout;
 			python->version = dt_version_from_hex(hex);
 			python->runtime = runtime;
@@ -137,11 +139,29 @@ int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64
 	return DT_VERDICT_STARTING;
 }
 
+/* A wrong table fails at the first attempt as a rule, and the right one does not. */
+static int try_tables_once(struct dt_mem *mem, uint64_t runtime, struct dt_python *python)
+{
+	struct dt_find_proof proof;
+	int verdict;
+
+	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
+		verdict = dt_find_prove_once(mem, *layout, runtime, &proof);
+		if (verdict == DT_VERDICT_READY)
+			verdict = dt_find_try_table(mem, *layout, runtime, python);
+		if (verdict < 0 || verdict == DT_VERDICT_READY)
+			return verdict;
+	}
+	return DT_VERDICT_NO;
+}
+
 int dt_find_try_tables(struct dt_mem *mem, uint64_t runtime, struct dt_python *python)
 {
 	bool empty = true, starting = false, ending = false;
-	int verdict;
+	int verdict = try_tables_once(mem, runtime, python);
 
+	if (verdict < 0 || verdict == DT_VERDICT_READY)
+		return verdict;
 	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
 		verdict = dt_find_try_table(mem, *layout, runtime, python);
 		if (verdict < 0 || verdict == DT_VERDICT_READY)

@@ -85,25 +85,34 @@ static bool of_file(const struct dt_maps *maps, size_t index)
 	return index && map[-1].inode && map[-1].write && map[-1].end == map->start;
 }
 
+static int scan_kind(struct dt_mem *mem, const struct dt_maps *maps, bool files, uint8_t *block,
+		     dt_find_visit_fn *visit, void *context)
+{
+	size_t budget = DT_FIND_SCAN_LIMIT;
+	int code;
+
+	for (size_t i = 0; i < maps->count && budget; i++) {
+		const struct dt_map *map = &maps->maps[i];
+
+		if (!map->read || !map->write || map->shared || of_file(maps, i) != files)
+			continue;
+		code = scan_map(mem, map, &budget, block, visit, context);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
 int dt_find_scan(struct dt_mem *mem, const struct dt_maps *maps, dt_find_visit_fn *visit, void *context)
 {
-	dt_auto_free uint8_t *block = malloc(BLOCK);
+	uint8_t *block = malloc(BLOCK);
 	int code;
 
 	if (!block)
 		return -ENOMEM;
-	for (int files = 1; files >= 0; files--) {
-		size_t budget = DT_FIND_SCAN_LIMIT;
-
-		for (size_t i = 0; i < maps->count && budget; i++) {
-			const struct dt_map *map = &maps->maps[i];
-
-			if (!map->read || !map->write || map->shared || of_file(maps, i) != (bool)files)
-				continue;
-			code = scan_map(mem, map, &budget, block, visit, context);
-			if (code)
-				return code;
-		}
-	}
-	return 0;
+	code = scan_kind(mem, maps, true, block, visit, context);
+	if (!code)
+		code = scan_kind(mem, maps, false, block, visit, context);
+	free(block);
+	return code;
 }

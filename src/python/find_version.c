@@ -67,25 +67,34 @@ bool dt_find_version_in_bytes(const char *bytes, size_t size, struct dt_version 
 	return false;
 }
 
+static bool in_map(struct dt_mem *mem, const struct dt_map *map, size_t *budget, char *block,
+		   struct dt_version *version)
+{
+	size_t size;
+
+	for (uint64_t start = map->start; start < map->end && *budget >= BLOCK; start += size) {
+		size = DT_MIN(map->end - start, BLOCK);
+		*budget -= BLOCK;
+		if (dt_mem_read(mem, start, block, size) == 0 && dt_find_version_in_bytes(block, size, version))
+			return true;
+	}
+	return false;
+}
+
 bool dt_find_version_of_module(struct dt_mem *mem, const struct dt_maps *maps, const struct dt_find_module *module,
 			       struct dt_version *version)
 {
 	const struct dt_map *end = maps->maps + maps->count;
-	dt_auto_free char *block = malloc(BLOCK);
-	size_t budget = MODULE_LIMIT, size;
+	char *block = malloc(BLOCK);
+	size_t budget = MODULE_LIMIT;
+	bool found = false;
 
 	/* One mapping more than the file has: its bss. */
-	for (const struct dt_map *map = module->first; block && map < end && map <= module->last + 1; map++) {
-		if (!map->read || !map->write || map->shared || (map > module->last && map->inode))
-			continue;
-		for (uint64_t start = map->start; start < map->end && budget >= BLOCK; start += size) {
-			size = DT_MIN(map->end - start, BLOCK);
-			budget -= BLOCK;
-			if (dt_mem_read(mem, start, block, size) == 0 && dt_find_version_in_bytes(block, size, version))
-				return true;
-		}
-	}
-	return false;
+	for (const struct dt_map *map = module->first; block && !found && map < end && map <= module->last + 1; map++)
+		if (map->read && map->write && !map->shared && (map <= module->last || !map->inode))
+			found = in_map(mem, map, &budget, block, version);
+	free(block);
+	return found;
 }
 
 bool dt_find_version_in_name(const char *path, struct dt_version *version)
