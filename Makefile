@@ -38,9 +38,9 @@ test-full: test-builds ## run every proof at its full size; figures go to bench/
 
 bench: ## measure against other profilers; figures go to bench/RESULTS.md
 	@scripts/setup bench
-	@scripts/configure build
-	@ninja -C build
-	@$(PYTHON) bench/run.py $(ONLY)
+	@scripts/configure build-bench --buildtype=release -Dtests=false
+	@ninja -C build-bench --quiet darter bench/take
+	@$(PYTHON) bench/run.py --full $(ONLY)
 
 lint: ## clang-format, clang-tidy, cppcheck
 	@scripts/setup lint
@@ -67,7 +67,7 @@ install: ## install below PREFIX (/usr/local), in DESTDIR
 	@DESTDIR=$(DESTDIR) meson install -C build-install --no-rebuild
 
 clean: ## remove all that was built
-	rm -rf build build-asan build-fuzz build-install
+	rm -rf build build-asan build-bench build-fuzz build-install
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,11 +1,13 @@
-"""bench/RESULTS.md: one section per figure, with the commit and the day it was measured; the next run replaces it."""
+"""bench/RESULTS.md: one section per figure, with day, commit and machine; the next run replaces it."""
 
 import datetime
 import fcntl
 import os
 import subprocess
+from pathlib import Path
 
-HEADING = "# Results\n\nWritten by `make test-full` and `make bench`. Each section says when and at which commit.\n"
+HEADING = ("# Results\n\nWritten by `make test-full` and `make bench`. Each section says when, at which commit and on what "
+           "machine.\n")
 
 
 def commit_of(folder):
@@ -17,6 +19,18 @@ def commit_of(folder):
     changed = [line for line in git("status", "--porcelain", "--untracked-files=no").splitlines()
                if not line.endswith("bench/RESULTS.md")]
     return commit + ("+" if changed else "")
+
+
+def machine():
+    """The processor, the cores that may be used, the kernel."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else "unknown processor"
+    cores = len(os.sched_getaffinity(0))
+    return f"{model}, {cores} {'core' if cores == 1 else 'cores'}, Linux {os.uname().release}"
 
 
 def replace_section(document, name, body):
@@ -34,7 +48,7 @@ def record(path, name, text):
         fcntl.flock(lock, fcntl.LOCK_EX)
         old = path.read_text() if path.exists() else ""
         day = datetime.date.today().isoformat()
-        new = replace_section(old, name, f"{day}, commit {commit_of(path.parent)}\n\n{text.strip()}\n")
+        new = replace_section(old, name, f"{day}, commit {commit_of(path.parent)}; {machine()}\n\n{text.strip()}\n")
         scratch = path.with_suffix(".new")
         scratch.write_text(new)
         os.replace(scratch, path)
