@@ -41,6 +41,19 @@ static int set_pause(void *options, const char *value, struct dt_error *err)
 	return 0;
 }
 
+static int set_format(void *options, const char *value, struct dt_error *err)
+{
+	struct dt_dump_options *o = options;
+
+	o->format = dt_format_by_name(value);
+	if (o->format)
+		return 0;
+	dt_fail(err, DT_EUSAGE, "there is no format '%s'", value);
+	for (const struct dt_format *const *format = dt_formats(); *format; format++)
+		dt_hint(err, "%s: %s", (*format)->name, (*format)->description);
+	return DT_EUSAGE;
+}
+
 static void defaults(void *options)
 {
 	((struct dt_dump_options *)options)->attach.source = true;
@@ -49,12 +62,14 @@ static void defaults(void *options)
 static int run(void *options)
 {
 	struct dt_dump_options *o = options;
-	const struct dt_common *common = &o->selecting.common;
+	struct dt_common *common = &o->selecting.common;
 	int code;
 
 	o->render.color = dt_terminal_color(common, STDOUT_FILENO);
 	o->render.verbose = common->verbose;
-	o->format = dt_format_by_name(common->json ? "json" : "text");
+	if (!o->format)
+		o->format = dt_format_by_name(common->json ? "json" : "text");
+	common->json = !strcmp(o->format->name, "json");
 	code = o->every > 0 ? dt_dump_every(o) : dt_dump_once(o);
 	dt_selection_release(&o->selecting.selection);
 	return code;
@@ -62,6 +77,12 @@ static int run(void *options)
 
 static const struct dt_option table[] = {
     DT_OPTIONS_SELECTION,
+    {.letter = 'f',
+     .name = "format",
+     .kind = DT_VALUE_TEXT,
+     .value = "FORMAT",
+     .help = "Write text (the default) or json; an unknown name lists all there are.",
+     .set = set_format},
     DT_OPTION_JSON,
     {.name = "every",
      .kind = DT_VALUE_SECONDS,

@@ -1,7 +1,7 @@
 /*
  * darter dump --every: looks again and again until Ctrl-C or until nothing is left to look at. As text the first look
- * at a process is shown whole, and later ones only where something changed; as JSON each round is one whole document on
- * one line.
+ * at a process is shown whole, and later ones only where something changed; in any other format each round is one whole
+ * document.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -94,7 +94,7 @@ static int show(struct every *every, struct watched *watched, const struct dt_sn
 	struct dt_change change;
 	int code;
 
-	if (every->options->selecting.common.json)
+	if (strcmp(every->options->format->name, "text") != 0)
 		return every->options->format->snapshot(snapshot, &every->options->render, every->shown == 0, stdout);
 	code = dt_seen_update(&watched->seen, snapshot, &change);
 	if (code)

@@ -110,6 +110,7 @@ def test_version():
     (["dump", "-p", "12x"], "'12x' is not a process id"),
     (["dump", "--every", "soon", "1"], "'soon' is not a number of seconds"),
     (["dump", "--pause", "always", "1"], "is none of: auto never"),
+    (["dump", "-f", "xml", "1"], "there is no format 'xml'"),
     (["dump", "--pid"], "--pid needs a value (PID)"),
     (["ps", "1"], "takes no argument"),
     (["help", "dunp"], "did you mean 'darter help dump'?"),
@@ -293,6 +294,8 @@ def test_text_and_options():
         assert "proof: " in darter("dump", "-v", program.pid, check=0).stdout
         assert "nap (" in darter("dump", "--pause=never", program.pid, check=0).stdout
         assert "nap (" in darter("dump", "--nonblocking", program.pid, check=0).stdout
+        assert darter("dump", "-f", "text", program.pid, check=0).stdout == text
+        schema.check(json.loads(darter("dump", "--format=json", program.pid, check=0).stdout), schema.load("dump"))
 
 
 def test_hostile_names():
