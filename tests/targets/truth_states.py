@@ -13,6 +13,8 @@ import threading
 import time
 
 pipe_reader, pipe_writer = os.pipe()
+poll = select.epoll()
+poll.register(pipe_reader, select.EPOLLIN)
 lock = threading.Lock()
 lock.acquire()
 # The child ends with us: it reads from a pipe that only we hold open.
@@ -36,8 +38,6 @@ def selects():
 
 
 def polls():
-    poll = select.epoll()
-    poll.register(pipe_reader, select.EPOLLIN)
     poll.poll()
 
 
@@ -60,6 +60,8 @@ def works():
 
 
 if __name__ == "__main__":
+    # Nobody loses the GIL from here on: a thread that has said who it is comes to its blocking call before anybody else runs.
+    sys.setswitchinterval(1000)
     natives = {}
     for function in (sleeps, reads, locked, selects, polls, waits_for_child, works_without_gil, wants_gil):
         def body(function=function):
@@ -68,7 +70,6 @@ if __name__ == "__main__":
         threading.Thread(target=body, name=function.__name__, daemon=True).start()
     while len(natives) < 8:
         time.sleep(0.001)
-    sys.setswitchinterval(1000)
     natives["works"] = threading.get_native_id()
     threading.current_thread().name = "works"
     os.write(1, (json.dumps(natives) + "\nready\n").encode())
