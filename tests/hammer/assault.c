@@ -1,0 +1,161 @@
+/*
+ * assault PID ROUNDS [no-perch] [never-pause]: in each round a child attaches to the process and looks again and again
+ * until it is killed, after up to 20 ms, wherever it happens to be. After each kill every thread of the process must
+ * soon be free: not stopped, without a tracer. Prints figures as JSON; exits with 1 if a thread was left stopped.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "darter/darter.h"
+
+#define MOST_US  20000
+#define PATIENCE 60 /* seconds until a thread counts as left behind: the machine may be busy */
+
+struct shared {
+	atomic_ulong attaches, takes, pauses, failures;
+	char first[512]; /* what the first failure was */
+};
+
+static struct shared *shared;
+
+static void note_failure(const struct dt_error *err)
+{
+	if (atomic_fetch_add(&shared->failures, 1) == 0)
+		snprintf(shared->first, sizeof(shared->first), "%d", err->code);
+}
+
+/* Never returns: it is killed. */
+__attribute__((noreturn)) static void look_until_killed(int pid, const struct dt_options *options, unsigned seed)
+{
+	for (;;) {
+		const struct dt_snapshot *snapshot;
+		struct dt_target *target;
+		struct dt_error err;
+
+		if (dt_attach(pid, options, &target, &err) < 0) {
+			note_failure(&err);
+			continue;
+		}
+		atomic_fetch_add(&shared->attaches, 1);
+		for (int i = rand_r(&seed) % 8; i >= 0; i--) {
+			if (dt_take(target, &snapshot, &err) < 0) {
+				note_failure(&err);
+				break;
+			}
+			atomic_fetch_add(&shared->takes, 1);
+			for (size_t t = 0; t < snapshot->thread_count; t++)
+				if (snapshot->threads[t].proof == DT_PROOF_PAUSE)
+					atomic_fetch_add(&shared->pauses, 1);
+		}
+		dt_release(target);
+	}
+}
+
+/* A thread is free if it neither is stopped nor has a tracer; one that has ended is free, too. */
+static bool thread_free(int pid, const char *tid)
+{
+	char path[96], line[256];
+	bool result = true;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/status", pid, tid);
+	file = fopen(path, "r");
+	if (!file)
+		return true;
+	while (fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "State:", 6) == 0 && (line[7] == 'T' || line[7] == 't'))
+			result = false;
+		if (strncmp(line, "TracerPid:", 10) == 0 && atoi(line + 10) != 0)
+			result = false;
+	}
+	fclose(file);
+	return result;
+}
+
+static bool all_free(int pid)
+{
+	struct dirent *entry;
+	bool result = true;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return true;
+	while (result && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			result = thread_free(pid, entry->d_name);
+	closedir(tasks);
+	return result;
+}
+
+/* 0: free at once, 1: soon, -1: never. */
+static int wait_until_free(int pid)
+{
+	time_t end = time(NULL) + PATIENCE;
+
+	if (all_free(pid))
+		return 0;
+	do {
+		usleep(1000);
+		if (all_free(pid))
+			return 1;
+	} while (time(NULL) < end);
+	return -1;
+}
+
+static int one_round(int pid, const struct dt_options *options, unsigned round)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		look_until_killed(pid, options, round);
+	if (child < 0)
+		return -1;
+	usleep((useconds_t)(rand() % MOST_US));
+	kill(child, SIGKILL);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	return wait_until_free(pid);
+}
+
+int main(int argc, char **argv)
+{
+	struct dt_options options = {0};
+	unsigned rounds, done = 0, soon = 0, left = 0;
+	int pid;
+
+	if (argc < 3)
+		return 2;
+	pid = atoi(argv[1]);
+	rounds = (unsigned)strtoul(argv[2], NULL, 10);
+	for (int i = 3; i < argc; i++) {
+		options.no_perch = options.no_perch || strcmp(argv[i], "no-perch") == 0;
+		if (strcmp(argv[i], "never-pause") == 0)
+			options.pause = DT_PAUSE_NEVER;
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return 2;
+	srand(1);
+	for (; done < rounds && kill(pid, 0) == 0; done++) {
+		int found = one_round(pid, &options, done);
+
+		soon += found == 1;
+		left += found < 0;
+	}
+	printf("{\"rounds\": %u, \"left\": %u, \"soon\": %u, \"attaches\": %lu, \"takes\": %lu, \"pauses\": %lu, "
+	       "\"failures\": %lu, \"first\": \"%s\"}\n",
+	       done, left, soon, atomic_load(&shared->attaches), atomic_load(&shared->takes),
+	       atomic_load(&shared->pauses), atomic_load(&shared->failures), shared->first);
+	return left ? 1 : 0;
+}

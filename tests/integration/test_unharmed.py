@@ -1,0 +1,155 @@
+"""The target does not notice: not stopped, not interrupted, the same output, the same exit code.
+
+tests/hammer/assault.c kills the one who looks at a random moment, over and over.
+"""
+
+import contextlib
+import ctypes
+import errno
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from harness import BUILD, DEADLINE, USABLE, children, each, limit, process_state, record_figure, size, target, visible
+
+HAMMER = BUILD / "tests" / "hammer"
+WAYS = {"ladder": [], "pause": ["no-perch"], "never-pause": ["never-pause"]}
+
+
+def run_assault(pid, rounds, *options):
+    done = subprocess.run([HAMMER / "assault", str(pid), str(rounds), *options], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode in (0, 1), (done.returncode, done.stderr)
+    return json.loads(done.stdout)
+
+
+@contextlib.contextmanager
+def looked_at(pid, *options):
+    """Somebody looks at the process, and is killed and replaced, as long as the block runs."""
+    with subprocess.Popen([HAMMER / "assault", str(pid), "1000000000", *options], stdout=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def play(python, lines, disturb=None):
+    """Runs unharmed.py, sends it the lines, and gives all that it wrote and its exit code."""
+    with target(python, "unharmed.py") as program:
+        helper = threading.Thread(target=disturb, args=(program.pid,)) if disturb else None
+        if helper:
+            helper.start()
+        for line in lines:
+            program.send(line)
+            time.sleep(0.01)
+        if helper:
+            helper.join()
+        assert process_state(program.pid) not in ("T", "t")
+        program.send("stop")
+        return program.lines, program.wait(), program
+
+
+@each(USABLE)
+@limit(3600)
+def test_killed_while_looking(python):
+    rows = []
+    lines = [f"line {number}" for number in range(20)]
+    output, code, program = play(python, lines)
+    expected = list(program.lines), code
+    assert code == 7 and program.lines[-1] == "end []", program.lines
+    for way, options in WAYS.items():
+        found = {}
+        _, code, program = play(python, lines,
+                                lambda pid: found.update(run_assault(pid, size(50, 3400), *options)))
+        assert (program.lines, code) == expected, (way, program.lines, code)
+        assert found["rounds"] == size(50, 3400) and found["left"] == 0, (way, found)
+        assert found["takes"] > 0 and found["failures"] == 0, (way, found)
+        rows.append(f"| {way} | {found['rounds']} | {found['attaches']} | {found['takes']} | {found['pauses']} | "
+                    f"{found['soon']} | {found['left']} |")
+    record_figure(f"Target unharmed, {python.label}", "\n".join(
+        ["| way | kills | attached | snapshots | threads paused | stopped just after a kill | left stopped |",
+         "|---|---|---|---|---|---|---|", *rows]))
+
+
+@each(USABLE)
+@each(WAYS)
+def test_system_calls_are_not_interrupted(python, way):
+    with target(python, "interrupted.py") as program:
+        found = run_assault(program.pid, size(60, 1000), *WAYS[way])
+        assert found["left"] == 0 and found["takes"] > 0, found
+        program.process.stdin.close()
+        assert program.wait() == 0, program.stderr
+        counts = json.loads(program.lines[-1])
+    assert set(counts) == {"sleeps", "polls", "selects", "epolls", "reads", "works"}, counts
+    for name, mine in counts.items():
+        assert mine["calls"] > 0 and mine["failed"] == 0, (name, mine)
+        # epoll_wait is the one call that the kernel does not take up again after a pause. A pause is for a thread that
+        # is not in a system call, but it may just enter one: that is counted, and impossible without a pause.
+        if name != "epolls" or way == "never-pause":
+            assert mine["interrupted"] == 0, (name, mine)
+    record_figure(f"epoll_wait interrupted, {python.label}, {way}",
+                  f"{counts['epolls']['interrupted']} of {counts['epolls']['calls']} calls, {found['takes']} snapshots")
+
+
+def queue_signals(pid, count):
+    """A value with each; where the queue is full, the next one waits."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    end = time.monotonic() + DEADLINE
+    for value in range(count):
+        while libc.sigqueue(pid, signal.SIGRTMIN + 1, ctypes.c_void_p(value)) != 0:
+            assert ctypes.get_errno() == errno.EAGAIN and time.monotonic() < end, ctypes.get_errno()
+            time.sleep(0.001)
+        if value % 10 == 0:
+            time.sleep(0.005)
+
+
+@each(USABLE)
+@each(WAYS)
+def test_signals_arrive_in_order(python, way):
+    count = size(500, 5000)
+    with target(python, "signals.py", count + 1) as program, looked_at(program.pid, *WAYS[way]):
+        os.kill(program.pid, signal.SIGRTMIN + 2)
+        queue_signals(program.pid, count + 1)
+        found = json.loads(program.wait_line(lambda line: line.startswith("{")))
+        assert program.wait() == 0
+    assert found["values"] == list(range(count + 1)), found["values"]
+    assert found["handled"] == 1, found["handled"]
+
+
+@each(USABLE)
+@each(WAYS)
+def test_children_and_other_programs(python, way):
+    """fork, wait and exec while somebody looks."""
+    results = []
+    for options in (None, WAYS[way]):
+        with target(python, "forker.py", size(100, 1000)) as program:
+            with looked_at(program.pid, *options) if options is not None else contextlib.nullcontext():
+                program.send("go")
+                results.append((program.wait(), program.lines))
+    assert results[0] == results[1], results
+    assert results[0][0] == 9 and results[0][1][-1] == "another program", results[0]
+
+
+@each(USABLE)
+@limit(1800)
+def test_a_program_that_ends_meanwhile(python):
+    python.demand()
+    sums = {}
+    with visible(python, "short.py") as path:
+        for _ in range(size(30, 300)):
+            with subprocess.Popen([*python.argv, path], stdout=subprocess.PIPE) as process:
+                done = subprocess.run([HAMMER / "follow", str(process.pid)], capture_output=True, text=True,
+                                      timeout=DEADLINE, stdin=subprocess.DEVNULL)
+                output, _ = process.communicate(timeout=DEADLINE)
+            assert output == b"5000\n" and process.returncode == 0, (output, process.returncode)
+            assert done.returncode == 0, (done.stdout, done.stderr)
+            for name, value in json.loads(done.stdout).items():
+                sums[name] = sums.get(name, 0) + value
+    assert sums["seen"] > 0 and sums["stacks"] > 0 and sums["ended"] + sums["not_found"] > 0, sums
+    assert children(os.getpid()) == [], children(os.getpid())
+    record_figure(f"Programs that end meanwhile, {python.label}", json.dumps(sums))

@@ -1,0 +1,61 @@
+"""Answers each line of its input, works in threads meanwhile, checks its own work, and ends with exit code 7.
+
+What it prints depends on its input alone, so it must be the same whether somebody looks or not.
+"""
+import hashlib
+import sys
+import threading
+import time
+
+stop = threading.Event()
+broken = []
+
+
+def fibonacci(number):
+    return number if number < 2 else fibonacci(number - 1) + fibonacci(number - 2)
+
+
+def work():
+    while not stop.is_set():
+        if fibonacci(14) != 377:
+            broken.append("fibonacci")
+
+
+def numbers(limit):
+    yield from range(limit)
+
+
+def iterate():
+    while not stop.is_set():
+        if sum(numbers(1000)) != 499500:
+            broken.append("sum")
+
+
+def nap():
+    while not stop.is_set():
+        before = time.monotonic()
+        time.sleep(0.002)
+        if time.monotonic() - before < 0.002:
+            broken.append("slept too short")
+
+
+def hash_alone():
+    while not stop.is_set():
+        if hashlib.sha256(b"x" * 100000).hexdigest()[:8] != "d69e6898":
+            broken.append("hash")
+
+
+if __name__ == "__main__":
+    threads = [threading.Thread(target=function) for function in (work, iterate, nap, hash_alone)]
+    for thread in threads:
+        thread.start()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        if line == "stop\n":
+            break
+        print(line.strip(), fibonacci(10), hashlib.md5(line.encode()).hexdigest(), flush=True)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    print("end", sorted(set(broken)), flush=True)
+    sys.exit(7)
