@@ -17,12 +17,18 @@
 
 #include "base/util.h"
 
-enum { SHAPE_13, SHAPE_14, SHAPE_15, SHAPES };
+enum shape { SHAPE_13, SHAPE_14, SHAPE_15, SHAPES };
 
-static const struct {
+/* Which shape each minor version has, oldest first; a newer one is read as the last. */
+static const struct version {
 	uint8_t minor;
+	enum shape shape;
 	uint16_t size;
-} shapes[SHAPES] = {{13, 584}, {14, 760}, {15, 888}};
+} versions[] = {
+    {13, SHAPE_13, 584},
+    {14, SHAPE_14, 760},
+    {15, SHAPE_15, 888},
+};
 
 enum part {
 	RUNTIME,
@@ -148,7 +154,7 @@ static const struct field {
 
 struct reader {
 	const uint8_t *table;
-	unsigned shape;
+	enum shape shape;
 	uint32_t version;
 	struct dt_error *err;
 };
@@ -370,10 +376,12 @@ int dt_debug_offsets_layout(const uint8_t *table, size_t size, struct dt_layout 
 	if (!dt_debug_offsets_version(table, size, &reader.version))
 		return dt_fail(err, DT_EUNSUPPORTED, "There is no description of Python 3.13 or later here");
 	unsigned minor = (reader.version >> 16) & 0xff;
-	while (reader.shape + 1 < SHAPES && shapes[reader.shape].minor < minor)
-		reader.shape++;
-	if (size < shapes[reader.shape].size)
-		return refuse(&reader, "it has %zu bytes instead of %u", size, shapes[reader.shape].size);
+	const struct version *known = versions, *newest = &versions[DT_COUNT(versions) - 1];
+	while (known < newest && known->minor < minor)
+		known++;
+	reader.shape = known->shape;
+	if (size < known->size)
+		return refuse(&reader, "it has %zu bytes instead of %u", size, known->size);
 	uint64_t free_threaded = dt_get64(table + 16);
 	if (free_threaded > 1)
 		return refuse(&reader, "free_threaded is said to be %" PRIu64, free_threaded);
@@ -388,6 +396,6 @@ int dt_debug_offsets_layout(const uint8_t *table, size_t size, struct dt_layout 
 		return rc;
 	set_constants(&reader, &parsed);
 	*layout = parsed.layout;
-	*newer = minor > shapes[SHAPES - 1].minor;
+	*newer = minor > newest->minor;
 	return 0;
 }
