@@ -40,3 +40,21 @@ struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem)
 {
 	return mem->stats;
 }
+
+#define AHEAD 512 /* words asked for in one call */
+
+void dt_mem_ahead(struct dt_mem *mem, const uint64_t *addresses, size_t count)
+{
+	struct dt_range ranges[AHEAD];
+	uint64_t word;
+	size_t asked = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (addresses[i])
+			ranges[asked++] = (struct dt_range){addresses[i], &word, sizeof(word)};
+		if (asked == AHEAD || (asked && i + 1 == count)) {
+			dt_mem_gather(mem, ranges, asked);
+			asked = 0;
+		}
+	}
+}

@@ -66,4 +66,8 @@ int dt_mem_open_image(struct dt_mem *base, struct dt_mem **image);
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);
 
+/* Has an image fetch the pages of many words in few calls, before they are read one by one. Errors do not matter here:
+ * the read that follows tells. With another reader than an image it is of no use. */
+void dt_mem_ahead(struct dt_mem *mem, const uint64_t *addresses, size_t count);
+
 #endif

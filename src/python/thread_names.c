@@ -11,11 +11,16 @@
 
 #define NAMES_LIMIT ((size_t)65536)
 
+struct entry {
+	uint64_t key, value; /* an int and a Thread */
+	uint64_t name;       /* a str */
+};
+
 struct walk {
 	struct dt_mem *mem;
 	const struct dt_layout *layout;
 	struct dt_arena *arena;
-	struct dt_thread_name *names;
+	struct entry *entries;
 	size_t count, capacity;
 };
 
@@ -25,41 +30,82 @@ static bool harmless(int rc)
 	return rc == -EFAULT || rc == -EINVAL || rc == -ENOENT || rc == -ERANGE || rc == -EFBIG;
 }
 
-static int add(struct walk *walk, uint64_t ident, const char *name)
-{
-	if (walk->count == walk->capacity) {
-		size_t capacity = walk->capacity ? walk->capacity * 2 : 16;
-		struct dt_thread_name *names = dt_arena_calloc(walk->arena, capacity, sizeof(*names));
-
-		if (!names)
-			return -ENOMEM;
-		if (walk->count)
-			memcpy(names, walk->names, walk->count * sizeof(*names));
-		walk->names = names;
-		walk->capacity = capacity;
-	}
-	walk->names[walk->count++] = (struct dt_thread_name){ident, name};
-	return 0;
-}
-
-static int visit(void *context, uint64_t key, uint64_t value)
+static int collect(void *context, uint64_t key, uint64_t value)
 {
 	struct walk *walk = context;
-	const char *text;
-	uint64_t name;
-	int64_t ident;
-	int rc;
 
 	if (walk->count == NAMES_LIMIT)
 		return 1;
-	rc = dt_int_read(walk->mem, walk->layout, key, &ident);
-	if (rc == 0)
-		rc = dt_attr_get(walk->mem, walk->layout, value, "_name", &name);
-	if (rc == 0)
-		rc = dt_text_read(walk->mem, walk->layout, name, walk->arena, &text);
-	if (rc == 0)
-		rc = add(walk, (uint64_t)ident, text);
-	return harmless(rc) ? 0 : rc;
+	if (walk->count == walk->capacity) {
+		size_t capacity = walk->capacity ? walk->capacity * 2 : 16;
+		struct entry *entries = dt_arena_calloc(walk->arena, capacity, sizeof(*entries));
+
+		if (!entries)
+			return -ENOMEM;
+		if (walk->count)
+			memcpy(entries, walk->entries, walk->count * sizeof(*entries));
+		walk->entries = entries;
+		walk->capacity = capacity;
+	}
+	walk->entries[walk->count++] = (struct entry){.key = key, .value = value};
+	return 0;
+}
+
+/* The objects of many threads lie all over the heap: the pages of keys, threads and what holds their attributes are
+ * fetched together. */
+static void fetch_ahead(const struct walk *walk, uint64_t *places)
+{
+	int32_t pointer = walk->layout->instance.kind == DT_INSTANCE_TWO ? walk->layout->instance.values_pointer
+									 : walk->layout->instance.dict_pointer;
+
+	for (size_t i = 0; i < walk->count; i++)
+		places[i] = walk->entries[i].key;
+	dt_mem_ahead(walk->mem, places, walk->count);
+	for (size_t i = 0; i < walk->count; i++)
+		places[i] = walk->entries[i].value;
+	dt_mem_ahead(walk->mem, places, walk->count);
+	if (!pointer)
+		return;
+	for (size_t i = 0; i < walk->count; i++)
+		places[i] = walk->entries[i].value + (uint64_t)(int64_t)pointer;
+	dt_mem_ahead(walk->mem, places, walk->count);
+	for (size_t i = 0; i < walk->count; i++)
+		if (dt_mem_read_u64(walk->mem, places[i], &places[i]) < 0)
+			places[i] = 0;
+	dt_mem_ahead(walk->mem, places, walk->count);
+}
+
+/* Where the names are, of all threads; then their texts. */
+static int read_names(const struct walk *walk, struct dt_thread_name *names, size_t *count)
+{
+	uint64_t *places = dt_arena_calloc(walk->arena, walk->count + 1, sizeof(*places));
+	int64_t ident;
+	int rc;
+
+	if (!places)
+		return -ENOMEM;
+	fetch_ahead(walk, places);
+	for (size_t i = 0; i < walk->count; i++) {
+		rc = dt_attr_get(walk->mem, walk->layout, walk->entries[i].value, "_name", &walk->entries[i].name);
+		if (rc < 0 && !harmless(rc))
+			return rc;
+		places[i] = walk->entries[i].name;
+	}
+	dt_mem_ahead(walk->mem, places, walk->count);
+	for (size_t i = 0; i < walk->count; i++) {
+		struct dt_thread_name *name = &names[*count];
+
+		rc = dt_int_read(walk->mem, walk->layout, walk->entries[i].key, &ident);
+		if (rc == 0 && walk->entries[i].name)
+			rc = dt_text_read(walk->mem, walk->layout, walk->entries[i].name, walk->arena, &name->name);
+		if (rc < 0 && !harmless(rc))
+			return rc;
+		if (rc == 0 && walk->entries[i].name) {
+			name->ident = (uint64_t)ident;
+			++*count;
+		}
+	}
+	return 0;
 }
 
 static int find_active(struct dt_mem *mem, const struct dt_layout *layout, uint64_t interpreter, uint64_t *active)
@@ -83,11 +129,14 @@ int dt_thread_names(struct dt_mem *mem, const struct dt_layout *layout, uint64_t
 	uint64_t active;
 	int rc = find_active(mem, layout, interpreter, &active);
 
+	*count = 0;
+	*names = NULL;
 	if (rc == 0)
-		rc = dt_dict_each(mem, layout, active, visit, &walk);
+		rc = dt_dict_each(mem, layout, active, collect, &walk);
 	if (rc < 0 && !harmless(rc))
 		return rc;
-	*names = walk.names;
-	*count = walk.count;
-	return 0;
+	if (!walk.count)
+		return 0;
+	*names = dt_arena_calloc(arena, walk.count, sizeof(**names));
+	return *names ? read_names(&walk, *names, count) : -ENOMEM;
 }

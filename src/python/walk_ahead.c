@@ -11,24 +11,20 @@
 #define STEPS   8
 
 struct group {
-	struct dt_range ranges[THREADS];
 	uint64_t next[THREADS]; /* where each thread stands; 0: done */
-	uint64_t value[THREADS];
 	size_t count;
 };
 
 /* next[i] = the word at next[i] + offset, for all i, the pages being fetched together. */
 static void step(struct dt_mem *mem, struct group *group, uint32_t offset)
 {
-	size_t asked = 0;
+	uint64_t places[THREADS];
 
 	for (size_t i = 0; i < group->count; i++)
-		if (group->next[i])
-			group->ranges[asked++] = (struct dt_range){group->next[i] + offset, &group->value[i],
-								   sizeof(uint64_t)};
-	dt_mem_gather(mem, group->ranges, asked);
+		places[i] = group->next[i] ? group->next[i] + offset : 0;
+	dt_mem_ahead(mem, places, group->count);
 	for (size_t i = 0; i < group->count; i++)
-		if (group->next[i] && dt_mem_read_u64(mem, group->next[i] + offset, &group->next[i]) < 0)
+		if (places[i] && dt_mem_read_u64(mem, places[i], &group->next[i]) < 0)
 			group->next[i] = 0;
 }
 
