@@ -15,8 +15,8 @@
 struct tally {
 	uint64_t snapshots, threads, frames, empty;
 	uint64_t impossible, torn, looks;
-	uint64_t changed; /* snapshots whose first stack is not that of the one before: the target does move */
-	uint64_t print;   /* fingerprint of that stack */
+	uint64_t changed; /* snapshots that show other stacks than the one before: the target does move */
+	uint64_t print;   /* fingerprint of those stacks */
 	uint64_t proofs[DT_PROOF_AGREE + 1];
 	uint64_t window_ns;
 	uint64_t *took_ns; /* per snapshot */
@@ -60,12 +60,13 @@ static void check_thread(struct tally *tally, const struct rules *rules, const s
 		blame(tally, what);
 }
 
-static void note_change(struct tally *tally, const struct dt_thread *thread)
+static void note_change(struct tally *tally, const struct dt_snapshot *snapshot)
 {
-	uint64_t print = thread->frame_count;
+	uint64_t print = snapshot->thread_count;
 
-	for (size_t i = 0; i < thread->frame_count; i++)
-		print = (print ^ thread->frames[i].line) * 1099511628211u;
+	for (size_t t = 0; t < snapshot->thread_count; t++)
+		for (size_t i = 0; i < snapshot->threads[t].frame_count; i++)
+			print = (print ^ snapshot->threads[t].frames[i].line) * 1099511628211u;
 	tally->changed += print != tally->print;
 	tally->print = print;
 }
@@ -86,8 +87,7 @@ static int look(struct dt_target *target, const struct rules *rules, struct tall
 	tally->window_ns += snapshot->window_ns;
 	if (!snapshot->thread_count)
 		blame(tally, "no thread at all");
-	else
-		note_change(tally, &snapshot->threads[0]);
+	note_change(tally, snapshot);
 	for (size_t i = 0; i < snapshot->thread_count; i++)
 		check_thread(tally, rules, &snapshot->threads[i]);
 	return 0;

@@ -4,22 +4,30 @@ Every snapshot goes through the library (tests/hammer/hammer.c), which knows the
 included. With the pause allowed nothing may be torn either.
 """
 
+import contextlib
 import json
+import os
+import shutil
 import subprocess
 import tempfile
+from pathlib import Path
 
-from harness import BUILD, FULL, USABLE, each, limit, record_figure, size, target
+from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, each, limit, need_program, need_root, record_figure, size, \
+    skip, target
 
-VARIANTS = ["single", "threads", "generators", "churn", "deep", "exceptions", "fresh", "twins", "names"]
+VARIANTS = ["single", "threads", "generators", "coroutines", "churn", "deep", "exceptions", "callbacks",
+            "fresh", "twins", "names"]
 WAYS = {"ladder": [], "pause": ["no-perch"], "perch": ["never-pause"], "agree": ["no-perch", "never-pause"]}
+HAMMER = BUILD / "tests" / "hammer" / "hammer"
 
 
-def hammer(python, variant, looks, *options):
-    with target(python, "hammer.py", variant) as program, tempfile.NamedTemporaryFile("w", suffix=".rules") as rules:
+def hammer(python, variant, looks, *options, script="hammer.py", command=(HAMMER,), wrap=()):
+    with target(python, script, variant, wrap=wrap) as program, tempfile.NamedTemporaryFile("w") as rules:
         rules.write("\n".join(program.lines[:program.lines.index("ready")]) + "\n")
         rules.flush()
-        done = subprocess.run([BUILD / "tests" / "hammer" / "hammer", str(program.pid), rules.name, str(looks), *options],
-                              capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+        os.chmod(rules.name, 0o644)
+        done = subprocess.run([*command, str(program.pid), rules.name, str(looks), *options], capture_output=True,
+                              text=True, errors="replace", stdin=subprocess.DEVNULL)
     label = f"{python.label} {variant} {' '.join(options)}"
     assert done.returncode in (0, 1), f"{label}: exit code {done.returncode}: {done.stderr}"
     found = json.loads(done.stdout)
@@ -47,8 +55,10 @@ def report(name, rows):
 def test_no_stack_is_a_mixture(python):
     rows = []
     # The full number for the plain case, a fifth of it for each of the others.
-    for variant in VARIANTS:
+    for variant in VARIANTS + (["interpreters"] if python.version >= (3, 12) else []):
         looks = size(2000, 100000) if variant == "single" else size(400, 20000)
+        if variant == "interpreters":  # several threads have to be stopped for each
+            looks = size(100, 3000)
         found = hammer(python, variant, looks)
         assert found["torn"] == 0, f"{python.label} {variant}: {found}"
         rows.append(line(variant, found))
@@ -70,3 +80,24 @@ def test_each_way_to_prove_a_stack(python):
                 assert found["proofs"]["perch"] == 0, f"{python.label} {variant} {way}: {found}"
             rows.append(line(f"{variant}, {way}", found))
     report(f"Truth of stacks by way, {python.label}", rows)
+
+
+@limit(3600)
+def test_without_any_right():
+    """No capability: a perch without real-time priority, or a pause."""
+    need_root()
+    if SYSTEM.root or SYSTEM.missing:
+        skip("needs a Python that every user can start")
+    with contextlib.suppress(FileNotFoundError):
+        if int(Path("/proc/sys/kernel/yama/ptrace_scope").read_text()) > 0:
+            skip("Yama lets nobody look into processes that are not descendants")
+    plain = [need_program("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        script, program = (shutil.copy(file, folder) for file in (TARGETS / "hammer.py", HAMMER))
+        for variant in VARIANTS:
+            found = hammer(SYSTEM, variant, size(200, 5000), script=script, command=[*plain, program], wrap=plain)
+            assert found["torn"] == 0, f"{variant}: {found}"
+            rows.append(line(variant, found))
+    report(f"Truth of stacks without rights, {SYSTEM.label}", rows)

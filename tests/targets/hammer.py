@@ -1,6 +1,6 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
-    hammer.py single|threads|generators|churn|deep|exceptions|fresh|twins|names
+    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -12,6 +12,8 @@ Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "re
 
 The lines of one call path belong to no other, so a stack that was put together from two moments breaks a rule.
 """
+import functools
+import os
 import random
 import sys
 import threading
@@ -36,10 +38,10 @@ class Source:
         if away:
             self.rules.append(("away", FILE, len(self.lines)))
 
-    def function(self, name, body, arguments=""):
+    def function(self, name, body, arguments="", kind=""):
         """body(add) adds the lines inside."""
         first = len(self.lines) + 1
-        self.add("def %s(%s):" % (name, arguments))
+        self.add("%sdef %s(%s):" % (kind, name, arguments))
         body(lambda text, callee=None, away=False: self.add("    " + text, name, callee, away))
         self.rules.append(("body", FILE, name, first, len(self.lines)))
 
@@ -110,6 +112,41 @@ def generators(source, prefix="g", depth=6, width=3):
             add("    for n in g: pass", "%s_0_%d" % (prefix, index))
     source.function(prefix + "_drive", body)
     return [prefix]
+
+
+def coroutines(source, prefix="a", depth=6, width=3):
+    """Await chains, driven by hand; each leaf lets go once, and the whole chain is left and entered again."""
+    for layer in range(depth):
+        for index in range(width):
+            def body(add):
+                for _ in range(3):
+                    callee = "%s_%d_%d" % (prefix, layer + 1, random.randrange(width))
+                    if layer == depth - 1:
+                        add("await Stop()")
+                    else:
+                        add("n += await %s(n)" % callee, callee)
+                add("return n & 15")
+            source.function("%s_%d_%d" % (prefix, layer, index), body, "n", "async ")
+
+    def body(add):
+        add("while True:")
+        for index in range(width):
+            callee = "%s_0_%d" % (prefix, index)
+            add("    c = %s(1)" % callee, callee)
+            for _ in range(5):
+                add("    c.send(None)", callee)
+            add("    try:")
+            add("        while True: c.send(None)", callee)
+            add("    except StopIteration: pass")
+    source.function(prefix + "_drive", body)
+    return [prefix]
+
+
+def callbacks(source):
+    """C between Python and Python: each call enters the evaluation loop anew."""
+    calls(source, "b", 5, call="sum(map(%s, (n,)))")
+    driver(source, "b", 4, call="sorted((n,), key=%s)[0]")
+    return ["b"]
 
 
 def deep(source, prefix="d", depth=600):
@@ -187,6 +224,34 @@ def churn(source):
     return ["c"]
 
 
+class Stop:
+    """Awaiting it gives control back to the driver once. All of it is C: it has no frame that could be seen."""
+
+    __await__ = staticmethod(functools.partial(iter, (None,)))
+
+
+def interpreters(source):
+    """Three with a GIL each (3.12 and later), all of them busy at once."""
+    for number in range(3):
+        calls(source, "i%d" % number, 6)
+        driver(source, "i%d" % number, 4)
+    return ["i0", "i1", "i2"]
+
+
+def in_interpreter(source, function, pipe):
+    """Runs a function of the generated program in an interpreter of its own, and says so before."""
+    text = "import os\nnames = {}\nexec(compile(%r, %r, 'exec'), names)\nos.write(%d, b'.')\nnames[%r]()\n"
+    script = text % ("\n".join(source.lines) + "\n", FILE, pipe, function)
+    if sys.version_info >= (3, 13):
+        import _interpreters
+
+        _interpreters.run_string(_interpreters.create("isolated"), script)
+    else:
+        import _xxsubinterpreters
+
+        _xxsubinterpreters.run_string(_xxsubinterpreters.create(isolated=True), script)
+
+
 def renamed(code, name, file, line):
     more = {"co_qualname": name} if QUALIFIED else {}
     return code.replace(co_name=name, co_filename=file, co_firstlineno=line, **more)
@@ -230,6 +295,17 @@ def names():
         thread.name = "name-%d-%d" % (number, number * 7 + 3)
 
 
+def start(prefix, variant, source, namespace):
+    """The thread of one of the drivers."""
+    reader, writer = os.pipe()
+    target = namespace[prefix + "_drive"]
+    if variant == "interpreters":
+        target = functools.partial(in_interpreter, source, prefix + "_drive", writer)
+    threading.Thread(target=target, name="hammer-" + prefix, daemon=True).start()
+    if variant == "interpreters":
+        os.read(reader, 1)
+
+
 def main(variant):
     source = Source()
     prefixes = []
@@ -237,14 +313,15 @@ def main(variant):
         threading.Thread(target=names, daemon=True).start()
     elif variant not in ("fresh", "twins"):
         prefixes = globals()[variant](source)
-    namespace = {"Thread": threading.Thread}
+    namespace = {"Thread": threading.Thread, "Stop": Stop}
     source.run(namespace)
     rules = source.rules + [("root", __file__), ("root", threading.__file__)]
+    rules += [("root", "<string>"), ("root", "<script>")]  # where another interpreter begins
     rules += [("entry", FILE, prefix + "_drive") for prefix in prefixes]
     print("\n".join("\t".join(str(part) for part in rule) for rule in rules))
-    print("ready", flush=True)
     for prefix in prefixes[1:]:
-        threading.Thread(target=namespace[prefix + "_drive"], name="hammer-" + prefix, daemon=True).start()
+        start(prefix, variant, source, namespace)
+    print("ready", flush=True)
     if prefixes:
         threading.current_thread().name = "hammer-" + prefixes[0] if variant != "churn" else "MainThread"
         namespace[prefixes[0] + "_drive"]()
