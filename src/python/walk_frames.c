@@ -220,7 +220,7 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 		thread->end = DT_WALK_BETWEEN; /* no entry was found at all, though there is an outer one */
 	/* A generator that just yields has lost its caller for a moment. Every whole chain begins with a call from C.
 	 */
-	if (thread->end == DT_WALK_WHOLE && last && !mark && layout->frame.owner != DT_ABSENT)
+	if (last && !mark && layout->frame.owner != DT_ABSENT)
 		thread->end = DT_WALK_BROKEN;
 	if (thread->end == DT_WALK_WHOLE && !ends_at_base(mem, layout, thread->address, last))
 		thread->end = DT_WALK_BROKEN;

@@ -404,6 +404,12 @@ static void judge_threads(struct dt_sampler *s)
 	}
 }
 
+/* Looks at a thread that was put aside by the kernel in the middle of a call agree, too, and all see what never was. */
+static bool doubtful(const struct dt_walk_thread *thread, bool suspect)
+{
+	return thread->end == DT_WALK_BROKEN || (suspect && thread->end == DT_WALK_BETWEEN);
+}
+
 /* Rung 4: see agree.h. Threads that are no suspects need no agreement if the words were equal around the last look. */
 static int look_until_agreed(struct dt_sampler *s)
 {
@@ -431,8 +437,8 @@ static int look_until_agreed(struct dt_sampler *s)
 		for (size_t t = 0; t < now.count; t++) {
 			bool suspect = !words || dt_suspects_find(&s->suspects, now.threads[t].address);
 
-			missing += (suspect || look->walk.threads[t].end == DT_WALK_BROKEN) &&
-				   now.threads[t].equal < DT_AGREE_LOOKS;
+			missing += doubtful(&look->walk.threads[t], suspect) ||
+				   (suspect && now.threads[t].equal < DT_AGREE_LOOKS);
 		}
 		if (!missing && look->walk.lists_whole)
 			break;
@@ -446,8 +452,10 @@ static int look_until_agreed(struct dt_sampler *s)
 
 		thread->gil = holds_gil(look, thread->walk);
 		thread->proof = suspect ? DT_PROOF_AGREE : DT_PROOF_STILL;
-		if ((suspect && now.threads[t].equal < DT_AGREE_LOOKS) || thread->walk->end == DT_WALK_BROKEN)
-			tear(look, thread, thread->walk->end == DT_WALK_BROKEN ? 0 : now.threads[t].common);
+		if (doubtful(thread->walk, suspect))
+			tear(look, thread, 0);
+		else if (suspect && now.threads[t].equal < DT_AGREE_LOOKS)
+			tear(look, thread, now.threads[t].common);
 	}
 	return 0;
 }

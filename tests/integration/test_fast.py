@@ -70,7 +70,7 @@ def test_no_stack_is_a_mixture(python):
 def test_each_way_to_prove_a_stack(python):
     rows = []
     for way, options in WAYS.items():
-        for variant in ["single", "threads"] if not FULL else VARIANTS:
+        for variant in ["single", "threads", "generators"] if not FULL else VARIANTS:
             found = hammer(python, variant, size(300, 5000), *options)
             if "never-pause" in options:
                 assert found["proofs"]["pause"] == 0, f"{python.label} {variant} {way}: {found}"
