@@ -112,7 +112,8 @@ def test_an_output_format():
         assert copy.run("build/darter", "dump", "-f", "folded", program.pid) == "<module>;main;nap 1\n"
         assert copy.run("build/darter", "dump", "-f", "folded", "--max-frames=2", program.pid) == "main;nap 1\n"
         assert "folded: one line per thread" in copy.run("build/darter", "dump", "-f", "none", "1", code=2)
-        if shutil.which("clang-format"):
+        # Other versions lay out a few things differently: see scripts/lint.
+        if shutil.which("clang-format") and " 14." in copy.run("clang-format", "--version"):
             laid_out = copy.run("clang-format", "src/format/folded.c")
             assert laid_out == (copy.folder / "src/format/folded.c").read_text(), laid_out
 
