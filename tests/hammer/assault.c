@@ -73,7 +73,7 @@ static bool thread_free(int pid, const char *tid)
 	while (fgets(line, sizeof(line), file)) {
 		if (strncmp(line, "State:", 6) == 0 && (line[7] == 'T' || line[7] == 't'))
 			result = false;
-		if (strncmp(line, "TracerPid:", 10) == 0 && atoi(line + 10) != 0)
+		if (strncmp(line, "TracerPid:", 10) == 0 && strtol(line + 10, NULL, 10) != 0)
 			result = false;
 	}
 	fclose(file);
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	pid = atoi(argv[1]);
+	pid = (int)strtol(argv[1], NULL, 10);
 	rounds = (unsigned)strtoul(argv[2], NULL, 10);
 	for (int i = 3; i < argc; i++) {
 		options.no_perch = options.no_perch || strcmp(argv[i], "no-perch") == 0;

@@ -84,10 +84,12 @@ static bool look(struct tally *tally, int pid)
 int main(int argc, char **argv)
 {
 	struct tally tally = {.clean = true};
+	int pid;
 
 	if (argc != 2)
 		return 2;
-	while (tally.clean && look(&tally, atoi(argv[1])))
+	pid = (int)strtol(argv[1], NULL, 10);
+	while (tally.clean && look(&tally, pid))
 		continue;
 	printf("{\"seen\": %lu, \"stacks\": %lu, \"ended\": %lu, \"not_found\": %lu, \"not_python\": %lu, \"again\": "
 	       "%lu}\n",

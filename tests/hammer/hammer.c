@@ -116,6 +116,8 @@ static void print_tally(struct tally *tally)
 {
 	double count = tally->snapshots ? (double)tally->snapshots : 1;
 	size_t last = tally->snapshots ? tally->snapshots - 1 : 0;
+	size_t half = last / 2;
+	size_t most = last * 99 / 100;
 
 	qsort(tally->took_ns, tally->snapshots, sizeof(*tally->took_ns), compare);
 	printf("{\"snapshots\": %" PRIu64 ", \"threads\": %" PRIu64 ", \"frames\": %" PRIu64 ", \"empty\": %" PRIu64
@@ -127,9 +129,8 @@ static void print_tally(struct tally *tally)
 		       tally->proofs[proof]);
 	printf("}, \"looks_per_snapshot\": %.3f, \"window_us\": %.1f, \"us\": {\"p50\": %.1f, \"p99\": %.1f, \"max\": "
 	       "%.1f}",
-	       (double)tally->looks / count, (double)tally->window_ns / count / 1e3,
-	       (double)tally->took_ns[last / 2] / 1e3, (double)tally->took_ns[last * 99 / 100] / 1e3,
-	       (double)tally->took_ns[last] / 1e3);
+	       (double)tally->looks / count, (double)tally->window_ns / count / 1e3, (double)tally->took_ns[half] / 1e3,
+	       (double)tally->took_ns[most] / 1e3, (double)tally->took_ns[last] / 1e3);
 	printf(", \"first\": ");
 	print_text(tally->first);
 	printf("}\n");
@@ -181,5 +182,5 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	return hammer(atoi(argv[1]), argv[2], strtoull(argv[3], NULL, 10), &options);
+	return hammer((int)strtol(argv[1], NULL, 10), argv[2], strtoull(argv[3], NULL, 10), &options);
 }

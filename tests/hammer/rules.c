@@ -11,6 +11,7 @@
 
 #define GENERATED "/hammer/generated.py"
 #define FRESH     "/fresh/"
+#define CHANGING  "name-"   /* a name of two numbers, the second of which follows from the first */
 #define BELONGS   "hammer-" /* a thread of this name runs only functions that begin with what follows */
 
 struct rules {
@@ -94,21 +95,26 @@ __attribute__((format(printf, 2, 3))) static bool holds(const struct rules *rule
 	return found && strcmp(found, line) == 0;
 }
 
+/* A number between two texts; nothing may follow. */
+static bool number_in(const char *text, const char *before, const char *after, unsigned *number)
+{
+	size_t length = strlen(before);
+	char *end;
+
+	if (strncmp(text, before, length) != 0 || text[length] < '0' || text[length] > '9')
+		return false;
+	*number = (unsigned)strtoul(text + length, &end, 10);
+	return strcmp(end, after) == 0;
+}
+
 /* The functions of fresh() and twins() carry a number in their name, which has to be that of their file, and for
  * fresh() that of their lines, too. */
 static bool fresh_number(const struct dt_frame *frame, const char *kind, unsigned *number)
 {
-	unsigned in_name, in_file;
-	char name[64], file[64];
+	unsigned in_file;
 
-	snprintf(name, sizeof(name), "%s_%%u", kind);
-	if (sscanf(frame->file, FRESH "%u.py", &in_file) != 1 || strncmp(frame->name, kind, strlen(kind)) != 0 ||
-	    sscanf(frame->name + strlen(kind), "_%u", &in_name) != 1 || in_name != in_file)
-		return false;
-	snprintf(name, sizeof(name), "%s_%u", kind, in_name);
-	snprintf(file, sizeof(file), FRESH "%u.py", in_file);
-	*number = in_name;
-	return strcmp(name, frame->name) == 0 && strcmp(file, frame->file) == 0;
+	return number_in(frame->file, FRESH, ".py", &in_file) && number_in(frame->name, kind, "", number) &&
+	       *number == in_file;
 }
 
 static bool fresh_possible(const struct dt_frame *frame, bool innermost)
@@ -116,7 +122,7 @@ static bool fresh_possible(const struct dt_frame *frame, bool innermost)
 	unsigned number, line;
 	bool inner = frame->name[0] == 'i';
 
-	if (!fresh_number(frame, inner ? "inner" : "outer", &number))
+	if (!fresh_number(frame, inner ? "inner_" : "outer_", &number))
 		return false;
 	if (frame->first_line != number + (inner ? 10 : 0) && frame->first_line != (inner ? 20u : 10u))
 		return false;
@@ -129,8 +135,8 @@ static bool fresh_pair(const struct dt_frame *caller, const struct dt_frame *cal
 	unsigned outer, inner;
 
 	if (strncmp(caller->file, FRESH, strlen(FRESH)) != 0)
-		return fresh_number(callee, "outer", &outer);
-	return fresh_number(caller, "outer", &outer) && fresh_number(callee, "inner", &inner) && outer == inner;
+		return fresh_number(callee, "outer_", &outer);
+	return fresh_number(caller, "outer_", &outer) && fresh_number(callee, "inner_", &inner) && outer == inner;
 }
 
 static bool is_fresh(const struct dt_frame *frame)
@@ -148,13 +154,16 @@ static bool body_possible(const struct rules *rules, const struct dt_frame *fram
 {
 	char start[1024];
 	const char *found;
-	unsigned first, last;
+	unsigned long first, last;
 	size_t length;
+	char *end;
 
 	length = (size_t)snprintf(start, sizeof(start), "body\t%s\t%s\t", frame->file, frame->name);
 	found = length < sizeof(start) ? rules_from(rules, start) : NULL;
-	if (!found || strncmp(found, start, length) != 0 || sscanf(found + length, "%u\t%u", &first, &last) != 2)
+	if (!found || strncmp(found, start, length) != 0)
 		return false;
+	first = strtoul(found + length, &end, 10);
+	last = strtoul(end, NULL, 10);
 	if (frame->line == 0)
 		return innermost;
 	return frame->first_line == first && frame->line >= first && frame->line <= last;
@@ -187,18 +196,17 @@ static bool pair_possible(const struct rules *rules, const struct dt_frame *call
 /* Threads of the generated program have call paths of their own, and names that change say so themselves. */
 static bool name_possible(const struct dt_thread *thread)
 {
-	unsigned first, second;
-
 	if (!thread->name)
 		return true;
-	if (sscanf(thread->name, "name-%u-%u", &first, &second) == 2) {
+	if (strncmp(thread->name, CHANGING, strlen(CHANGING)) == 0) {
+		unsigned first = (unsigned)strtoul(thread->name + strlen(CHANGING), NULL, 10);
 		char whole[64];
 
-		snprintf(whole, sizeof(whole), "name-%u-%u", first, first * 7 + 3);
+		snprintf(whole, sizeof(whole), CHANGING "%u-%u", first, first * 7 + 3);
 		return strcmp(whole, thread->name) == 0;
 	}
 	if (strncmp(thread->name, BELONGS, strlen(BELONGS)) != 0)
-		return strncmp(thread->name, "name-", 5) != 0;
+		return true;
 	for (size_t i = 0; i < thread->frame_count; i++) {
 		const char *prefix = thread->name + strlen(BELONGS);
 

@@ -21,7 +21,7 @@ static int seize_all(const char *pid)
 	if (!tasks)
 		return -1;
 	while ((entry = readdir(tasks))) {
-		int tid = atoi(entry->d_name);
+		int tid = (int)strtol(entry->d_name, NULL, 10);
 
 		if (tid > 0 && ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0)
 			count++;

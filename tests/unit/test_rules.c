@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../hammer/rules.c"
+#include "../hammer/rules.c" // NOLINT(bugprone-suspicious-include): it is no part of the library
 
 #define G GENERATED
 
