@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 import truths
-from harness import BUILD, FULL, SYSTEM, USABLE, children, each, need_program, need_root, process_state, skip, target, \
-    wait_for
+from harness import BUILD, FULL, SYSTEM, USABLE, alone, children, each, need_program, need_root, process_state, skip, \
+    target, wait_for
 
 NOBODY = 65534
 # A shared and a static build, the newest, and one from before thread ids were kept: all of them in the full tier.
@@ -42,7 +42,8 @@ def test_mount_namespace_with_a_program_that_only_exists_there(python):
         decoy = Path(folder, "hidden")
         decoy.write_text("not the file that the target runs\n")
         script = f'mount -t tmpfs none {folder} && cp "$0" {decoy} && exec {decoy} "$@"'
-        prefix = subprocess.run([*python.argv, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True)
+        prefix = subprocess.run([*python.argv, "-c", "import sys; print(sys.base_prefix)"], stdout=subprocess.PIPE,
+                                text=True)
         with target(python, MIXED, wrap=[need_program("unshare"), "--mount", "sh", "-c", script],
                     env={"PYTHONHOME": prefix.stdout.strip()}) as program:
             snapshot = truths.check(program)
@@ -132,6 +133,7 @@ def test_another_tracer_has_a_sleeping_target(python):
 
 
 @each(PYTHONS)
+@alone
 def test_another_tracer_has_a_running_target(python):
     """With real-time priority, so that no perch is possible: a pause is what would be needed."""
     need_root()

@@ -78,7 +78,7 @@ def test_states(python):
 def test_the_collector_at_work(python):
     with target(python, "collecting.py") as program:
         # It has the GIL for good once it has come back from writing its line.
-        thread = wait_for(lambda: next((one for one in by_name(program).values() if one["gil"]), None), "it has the GIL")
+        thread = wait_for(lambda: next((one for one in by_name(program).values() if one["gil"]), None), "it has it")
         assert thread["gc"] and thread["state"] == "running", thread
         assert [frame["name"].split(".")[-1] for frame in thread["frames"]] == ["__del__", "<module>"], thread
 

@@ -50,7 +50,8 @@ def make(kind):
         return int(made), functools.partial(_interpreters.run_string, made)
     import _xxsubinterpreters
 
-    made = _xxsubinterpreters.create(isolated=kind == "own") if sys.version_info >= (3, 9) else _xxsubinterpreters.create()
+    options = {"isolated": kind == "own"} if sys.version_info >= (3, 9) else {}
+    made = _xxsubinterpreters.create(**options)
     return int(made), functools.partial(_xxsubinterpreters.run_string, made)
 
 
