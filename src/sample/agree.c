@@ -45,19 +45,21 @@ int dt_agree_step(const struct dt_walk *previous, const struct dt_agree *before,
 		const struct dt_walk_thread *then;
 		size_t place = find(previous, now->address, i);
 
-		threads[i] = (struct dt_agree_thread){.address = now->address, .equal = 1, .common = now->frame_count};
-		if (now->end == DT_WALK_BROKEN) {
+		threads[i] = (struct dt_agree_thread){.address = now->address, .equal = 1};
+		if (now->end == DT_WALK_BROKEN)
 			threads[i].equal = 0;
-			threads[i].common = 0;
-		}
 		if (place == SIZE_MAX)
 			continue;
 		then = &previous->threads[place];
-		threads[i].common = DT_MIN(before->threads[place].common, shared(now, then));
+		threads[i].seen = before->threads[place].seen + 1;
+		threads[i].common = shared(now, then);
+		if (before->threads[place].seen)
+			threads[i].common = DT_MIN(threads[i].common, before->threads[place].common);
 		if (now->end != DT_WALK_BROKEN && now->frame_count == then->frame_count && now->top == then->top &&
 		    shared(now, then) == now->frame_count) {
 			threads[i].equal = before->threads[place].equal + 1;
-			threads[i].common = now->frame_count;
+			if (threads[i].equal >= DT_AGREE_LOOKS)
+				threads[i].common = now->frame_count;
 		}
 	}
 	*result = (struct dt_agree){.threads = threads, .count = walk->thread_count};

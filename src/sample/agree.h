@@ -12,8 +12,9 @@
 
 struct dt_agree_thread {
 	uint64_t address;
+	unsigned seen;  /* looks before this one that had the thread */
 	unsigned equal; /* looks in a row that found the same */
-	size_t common;  /* outer frames that all looks had */
+	size_t common;  /* outer frames that all looks had, at least two of them */
 };
 
 struct dt_agree {

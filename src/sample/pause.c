@@ -1,7 +1,8 @@
 /*
- * Stopping and letting go. What must stay true: whatever happens between SEIZE and DETACH (signals, exit, exec, SIGKILL
- * of the target), the thread is no longer ours when dt_pause_end, or a dt_pause_begin that failed, returns; and the
- * exit status of a process reaches whoever has a right to it.
+ * Each pause has a thread of its own that does the tracing, and ends with it. That is what makes letting go simple: a
+ * thread that was seized can only be detached while it is stopped, but when its tracer ends the kernel detaches it as
+ * it is, running, inside a system call, dead (its exit status goes to whoever has a right to it) or become another
+ * program. So whatever happens, the target's thread is no longer ours when the tracer has ended.
  */
 #include "sample/pause.h"
 
@@ -14,26 +15,12 @@
 
 #include "base/util.h"
 
-#define DEADLINE_NS 1000000000u /* a thread in an uninterruptible state may take long: it is not waited for */
-#define SPIN_NS     200000u     /* a running thread stops within this as a rule */
+#define DEADLINE_NS  1000000000u /* a thread in an uninterruptible state may take long: it is not waited for */
+#define SPIN_NS      200000u     /* a running thread stops within this as a rule */
+#define TRACER_STACK ((size_t)128 << 10)
 
-enum wait_result { STOPPED, ENDED, LATE };
-
-/* Takes the exit status of a traced thread, which would stay a zombie until its tracer looks. The status of our own
- * child is left where it is: it belongs to whoever started it. */
-static void bury(const struct dt_proc *proc, int tid)
-{
-	struct dt_proc_info info;
-	siginfo_t status;
-
-	if (tid == proc->pid && dt_proc_info(proc, &info) == 0 && info.ppid == getpid())
-		return;
-	while (waitid(P_PID, (id_t)tid, &status, WEXITED | WNOHANG | __WALL) < 0 && errno == EINTR)
-		;
-}
-
-/* Waits for a stop without touching an exit status. */
-static enum wait_result await_stop(const struct dt_proc *proc, int tid, int *status)
+/* Waits for a stop without touching an exit status. Returns 0 with the status of the stop, -ESRCH or -ETIMEDOUT. */
+static int await_stop(const struct dt_proc *proc, int tid, int *status)
 {
 	uint64_t start = dt_clock_ns();
 
@@ -44,18 +31,18 @@ static enum wait_result await_stop(const struct dt_proc *proc, int tid, int *sta
 
 		if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) == 0 && info.si_pid == tid) {
 			*status = info.si_status;
-			return STOPPED;
+			return 0;
 		}
 		waited = dt_clock_ns() - start;
+		if (waited > DEADLINE_NS)
+			return -ETIMEDOUT;
 		if (waited > SPIN_NS) {
 			if (dt_thread_stat(proc, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X')
-				return ENDED;
+				return -ESRCH;
 			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 		} else {
 			sched_yield();
 		}
-		if (waited > DEADLINE_NS)
-			return LATE;
 	}
 }
 
@@ -66,85 +53,102 @@ static int signal_of(int status)
 	return status >> 8 ? 0 : status & 0x7f;
 }
 
-/* Detaches a thread that may be running: stops it again first, since only a stopped one can be let go. */
-static void let_go(const struct dt_proc *proc, int tid)
-{
-	int status;
-
-	for (int tries = 0; tries < 20; tries++) {
-		if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
-			break;
-		switch (await_stop(proc, tid, &status)) {
-		case STOPPED:
-			if (ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(status)) == 0)
-				return;
-			break;
-		case ENDED:
-			bury(proc, tid);
-			return;
-		case LATE:
-			break;
-		}
-	}
-	bury(proc, tid);
-}
-
-/* A thread that execs takes the id of its process, and is still ours under that. */
-static void let_go_of_successor(const struct dt_proc *proc, int tid)
-{
-	struct dt_proc_info info;
-
-	if (tid != proc->pid && dt_proc_info(proc, &info) == 0 && info.tracer == gettid())
-		let_go(proc, proc->pid);
-}
-
-int dt_pause_begin(const struct dt_proc *proc, int tid, struct dt_pause_hold *hold)
+static int stop(const struct dt_proc *proc, int tid, int *status)
 {
 	struct dt_thread_call call;
-	int status;
 	int rc;
 
-	*hold = (struct dt_pause_hold){0};
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+		return -errno;
+	/* Asked again as late as can be; and a thread of another process that took the id over meanwhile is not
+	 * stopped. */
 	rc = dt_thread_call(proc, tid, &call);
 	if (rc < 0)
 		return rc;
 	if (!call.running)
 		return -EBUSY;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
 		return -errno;
-	/* The id was looked up in the target's own directory before; a thread that took it over meanwhile must not be
-	 * stopped. */
-	if (dt_thread_call(proc, tid, &call) < 0 || !call.running || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
-		let_go(proc, tid);
-		let_go_of_successor(proc, tid);
-		return -EBUSY;
-	}
-	switch (await_stop(proc, tid, &status)) {
-	case STOPPED:
-		hold->tid = tid;
-		hold->signal = signal_of(status);
-		return 0;
-	case ENDED:
-		bury(proc, tid);
-		let_go_of_successor(proc, tid);
-		return -ESRCH;
-	case LATE:
-		break;
-	}
-	let_go(proc, tid);
-	return -ETIMEDOUT;
+	return await_stop(proc, tid, status);
 }
 
-void dt_pause_end(const struct dt_proc *proc, struct dt_pause_hold *hold)
+static void *trace(void *context)
 {
+	struct dt_pause_hold *hold = context;
 	int tid = hold->tid;
+	int status = 0;
+	int rc = stop(hold->proc, tid, &status);
 
-	if (!tid)
-		return;
+	hold->result = rc;
+	sem_post(&hold->decided);
+	if (rc < 0)
+		return NULL;
+	while (sem_wait(&hold->go_on) < 0)
+		;
+	/* If it fails the thread was killed while it stood. */
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(status));
+	return NULL;
+}
+
+/* Signals of the program that we are part of are not for the tracer. */
+static int start_tracer(struct dt_pause_hold *hold)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int rc;
+
+	rc = pthread_attr_init(&attributes);
+	if (rc)
+		return -rc;
+	pthread_attr_setstacksize(&attributes, TRACER_STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rc = pthread_create(&hold->tracer, &attributes, trace, hold);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -rc;
+}
+
+static void finish(struct dt_pause_hold *hold)
+{
+	pthread_join(hold->tracer, NULL);
+	sem_destroy(&hold->decided);
+	sem_destroy(&hold->go_on);
 	hold->tid = 0;
-	if (ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)hold->signal) == 0)
+}
+
+int dt_pause_begin(const struct dt_proc *proc, int tid, struct dt_pause_hold *hold)
+{
+	struct dt_thread_call call;
+	int rc = dt_thread_call(proc, tid, &call);
+
+	*hold = (struct dt_pause_hold){.proc = proc};
+	if (rc < 0)
+		return rc;
+	if (!call.running)
+		return -EBUSY;
+	hold->tid = tid;
+	sem_init(&hold->decided, 0, 0);
+	sem_init(&hold->go_on, 0, 0);
+	rc = start_tracer(hold);
+	if (rc < 0) {
+		sem_destroy(&hold->decided);
+		sem_destroy(&hold->go_on);
+		hold->tid = 0;
+		return rc;
+	}
+	while (sem_wait(&hold->decided) < 0)
+		;
+	rc = hold->result;
+	if (rc < 0)
+		finish(hold);
+	return rc;
+}
+
+void dt_pause_end(struct dt_pause_hold *hold)
+{
+	if (!hold->tid)
 		return;
-	/* It was killed while it stood. */
-	bury(proc, tid);
-	let_go_of_successor(proc, tid);
+	sem_post(&hold->go_on);
+	finish(hold);
 }

@@ -28,7 +28,8 @@
 #define PROGRESS_NS    200000000u /* to wait for a thread to get on */
 #define NAP_NS         100000
 #define AGREE_ATTEMPTS 24
-#define HOLDS          64 /* threads stopped at once: one for each GIL */
+#define LOOK_NS        2000000000u /* after which nothing more is tried: a hostile target may make every attempt slow */
+#define HOLDS          64          /* threads stopped at once: one for each GIL */
 
 enum verdict {
 	PROVEN,
@@ -48,10 +49,12 @@ struct dt_sampler {
 	struct dt_arena scratch; /* of one attempt */
 	dt_sampler_extra_fn *extra;
 	void *context;
-	bool warm; /* there was a look: codes and pages are known */
+	bool warm;      /* there was a look: codes and pages are known */
+	bool everybody; /* thread states may be run by other threads than they name: all threads are suspect */
 	bool perch_refused, pause_refused;
 	unsigned perch_misses, pause_denials, between, broken, unknown;
 	struct dt_suspects suspects;
+	uint64_t began_ns;
 	struct dt_perch perch;
 	int perched; /* tid */
 	struct dt_pause_hold holds[HOLDS];
@@ -128,10 +131,15 @@ static int look_once(struct dt_sampler *s)
 	return rc;
 }
 
+static bool late(const struct dt_sampler *s)
+{
+	return dt_clock_ns() - s->began_ns > LOOK_NS;
+}
+
 static int collect(struct dt_sampler *s)
 {
 	dt_arena_reset(&s->scratch);
-	return dt_suspects_collect(s->proc, s->live, s->python, s->tids, &s->scratch, &s->suspects);
+	return dt_suspects_collect(s->proc, s->live, s->python, s->tids, s->everybody, &s->scratch, &s->suspects);
 }
 
 static bool is_held(const struct dt_sampler *s, int tid)
@@ -147,7 +155,7 @@ static bool is_held(const struct dt_sampler *s, int tid)
 static void release(struct dt_sampler *s)
 {
 	for (size_t i = 0; i < s->hold_count; i++)
-		dt_pause_end(s->proc, &s->holds[i]);
+		dt_pause_end(&s->holds[i]);
 	s->hold_count = 0;
 	if (s->perched)
 		dt_perch_end(&s->perch);
@@ -178,7 +186,7 @@ static enum verdict hold_by_pause(struct dt_sampler *s)
 		struct dt_proc_info info;
 		int rc;
 
-		if (!suspect->running)
+		if (!suspect->running || is_held(s, suspect->tid))
 			continue;
 		if (s->hold_count == HOLDS)
 			return HOPELESS;
@@ -220,8 +228,8 @@ static bool stood_still(struct dt_sampler *s)
 	for (size_t i = 0; i < s->suspects.count; i++) {
 		const struct dt_suspect *suspect = &s->suspects.list[i];
 
-		if (!suspect->thread)
-			continue;
+		if (!suspect->tid)
+			continue; /* whose last holder is gone */
 		if (s->perched && suspect->tid == s->perched) {
 			if (!dt_perch_held(s->proc, s->perched, &s->perch))
 				return false;
@@ -229,7 +237,12 @@ static bool stood_still(struct dt_sampler *s)
 			return false;
 		}
 	}
-	return dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk);
+	if (!dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk))
+		return false;
+	if (s->everybody || !dt_suspects_ambiguous(&s->suspects, &s->look.walk))
+		return true;
+	s->everybody = true;
+	return false;
 }
 
 /* Everything that runs is held: look, and see whether it was worth it. */
@@ -246,11 +259,13 @@ static int look_held(struct dt_sampler *s, enum verdict *verdict)
 	if (s->suspects.unknown)
 		return 0;
 	for (size_t i = 0; i < s->suspects.count; i++) {
-		const struct dt_suspect *suspect = &s->suspects.list[i];
+		struct dt_suspect *suspect = &s->suspects.list[i];
 
-		if (suspect->running && !is_held(s, suspect->tid))
+		if (is_held(s, suspect->tid))
+			suspect->running = true; /* a stopped thread looks blocked to the kernel */
+		else if (suspect->running)
 			return 0;
-		if (!suspect->running && suspect->thread && !suspect->counted && !is_held(s, suspect->tid)) {
+		if (!suspect->running && suspect->tid && !suspect->counted && !is_held(s, suspect->tid)) {
 			*verdict = HOPELESS;
 			return 0;
 		}
@@ -383,6 +398,8 @@ static void tear(struct dt_look *look, struct dt_look_thread *thread, size_t out
 static void judge_threads(struct dt_sampler *s)
 {
 	struct dt_look *look = &s->look;
+	enum dt_proof held = s->perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
+	int runner = s->perched ? s->perched : s->hold_count == 1 ? s->holds[0].tid : 0;
 
 	look->torn = 0;
 	if (make_threads(s) < 0) {
@@ -396,8 +413,13 @@ static void judge_threads(struct dt_sampler *s)
 		thread->proof = DT_PROOF_STILL;
 		thread->gil = holds_gil(look, thread->walk);
 		if (suspect && is_held(s, suspect->tid)) {
-			thread->proof = s->perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
+			thread->proof = held;
 			thread->state = DT_STATE_RUNNING;
+		} else if (suspect && thread->gil && s->everybody && runner) {
+			/* It has the GIL and the thread that it names is blocked: the one that runs is its own. */
+			thread->proof = held;
+			thread->state = DT_STATE_RUNNING;
+			thread->tid = runner;
 		}
 		if (thread->walk->end == DT_WALK_BROKEN)
 			tear(look, thread, 0);
@@ -419,7 +441,7 @@ static int look_until_agreed(struct dt_sampler *s)
 	struct dt_look *look = &s->look;
 	bool words = false;
 
-	for (int i = 0; i < AGREE_ATTEMPTS; i++) {
+	for (int i = 0; i < AGREE_ATTEMPTS && (i == 0 || !late(s)); i++) {
 		size_t missing = 0;
 		int rc = collect(s);
 
@@ -544,8 +566,10 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	int rc = 0;
 
 	s->look = (struct dt_look){.image = s->image};
+	s->everybody = false;
+	s->began_ns = dt_clock_ns();
 	s->perch_misses = s->pause_denials = s->between = s->broken = s->unknown = 0;
-	for (int i = 0; i < ATTEMPTS && verdict == AGAIN; i++) {
+	for (int i = 0; i < ATTEMPTS && verdict == AGAIN && !late(s); i++) {
 		rc = attempt(s, &verdict);
 		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)
 			break;

@@ -1,9 +1,14 @@
 /*
  * Whose stack may change while we look? Python changes frames only with the GIL in hand. A GIL's words {last holder,
- * locked, number of switches} are written by every thread that takes it over from another one. So if they are equal
- * before and after a look, no other thread than the last holder can have run Python meanwhile, locked or not: that
- * thread is the suspect, one for each GIL, and everybody else stood still. The suspect's own stillness needs a proof of
+ * locked, number of switches} are written by every thread state that takes it over from another one. So if they are
+ * equal before and after a look, no other thread state than the last holder can have run Python meanwhile, locked or
+ * not: that one is suspect, one for each GIL, and all others stood still. The suspect's own stillness needs a proof of
  * its own.
+ *
+ * Two things are not as simple as that. A thread state that is freed may be made anew at the same address, which the
+ * words do not show: the look must have found the same thread there as before it, or none. And a thread state names the
+ * thread that made it, which need not be the one that runs it: where there are signs of that, every thread of the
+ * process is suspect.
  */
 #ifndef DT_SAMPLE_SUSPECTS_H
 #define DT_SAMPLE_SUSPECTS_H
@@ -12,28 +17,35 @@
 
 struct dt_suspect {
 	struct dt_gil_words words;
-	uint64_t thread; /* thread state; 0: nobody has had this GIL, or its last holder is gone */
-	int tid;         /* 0: cannot be told */
-	bool running;    /* on a CPU or ready for one */
-	bool counted;    /* slices is valid */
+	uint64_t thread;        /* thread state; 0: nobody has had this GIL, or its last holder is gone */
+	uint64_t ident, native; /* as it had them */
+	int tid;                /* 0: cannot be told */
+	bool running;           /* on a CPU or ready for one */
+	bool counted;           /* slices is valid */
 	uint64_t slices;
 };
 
 struct dt_suspects {
-	struct dt_suspect *list;
+	struct dt_suspect *list; /* first one for each GIL, then, if everybody is suspect, all other threads */
 	size_t count;
-	size_t running; /* how many of them run */
+	size_t gils;
+	size_t running; /* how many threads among them run */
 	bool unknown;   /* one of them cannot be told: nothing can be proven by watching threads */
 };
 
 /* Reads interpreters, GIL words and the kernel's word on each suspect, through the live reader. 0 or a negative errno.
  */
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-			struct dt_tids *tids, struct dt_arena *arena, struct dt_suspects *suspects);
+			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects);
 
-/* True if every GIL has the same words as then, and the walk saw no other GIL. */
+/* True if every GIL has the same words as then, the walk saw no other GIL, and the last holders are the threads that
+ * they were. */
 bool dt_suspects_words_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
 			     const struct dt_walk *walk);
+
+/* True if a suspect may be run by another thread than the one it names: another thread state names the same one, or it
+ * has the GIL though its thread is blocked. */
+bool dt_suspects_ambiguous(const struct dt_suspects *suspects, const struct dt_walk *walk);
 
 /* True if a suspect that was blocked then has not been on a CPU since. */
 bool dt_suspect_slept(const struct dt_proc *proc, const struct dt_suspect *suspect);

@@ -44,6 +44,7 @@ static void equal_looks_are_counted(void **state)
 	dt_arena_init(&arena, 0);
 	result = step(&arena, none, before, walk_of(&thread, 1));
 	assert_int_equal(result.threads[0].equal, 1);
+	assert_int_equal(result.threads[0].common, 0); /* one look alone has nothing in common with another */
 	for (unsigned looks = 2; looks < 8; looks++) {
 		result = step(&arena, walk_of(&thread, 1), result, walk_of(&thread, 1));
 		assert_int_equal(result.threads[0].equal, looks);
@@ -88,6 +89,13 @@ static void what_is_in_common_never_grows_by_a_change(void **state)
 	result = step(&arena, walk_of(&b, 1), result, walk_of(&a, 1));
 	assert_int_equal(result.threads[0].common, 2);
 	assert_int_equal(result.threads[0].equal, 1);
+	/* Agreement that is too short does not make up for it, full agreement does. */
+	for (unsigned looks = 2; looks < DT_AGREE_LOOKS; looks++) {
+		result = step(&arena, walk_of(&a, 1), result, walk_of(&a, 1));
+		assert_int_equal(result.threads[0].common, 2);
+	}
+	result = step(&arena, walk_of(&a, 1), result, walk_of(&a, 1));
+	assert_int_equal(result.threads[0].common, FRAMES);
 	dt_arena_release(&arena);
 }
 

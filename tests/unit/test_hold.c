@@ -112,10 +112,10 @@ static void a_paused_thread_stands_still(void **state)
 		then = shared->counter;
 		usleep(1000);
 		assert_int_equal(shared->counter, then);
-		dt_pause_end(&proc, &hold);
+		dt_pause_end(&hold);
 		goes_on();
 	}
-	dt_pause_end(&proc, &hold); /* nothing is held: nothing happens */
+	dt_pause_end(&hold); /* nothing is held: nothing happens */
 	finish(&proc, child);
 }
 
@@ -148,7 +148,7 @@ static void signals_arrive_in_spite_of_pauses(void **state)
 		assert_int_equal(kill(child, SIGUSR1), 0); /* on its way while we stop the child */
 		rc = dt_pause_begin(&proc, child, &hold);
 		if (rc == 0)
-			dt_pause_end(&proc, &hold);
+			dt_pause_end(&hold);
 		start_ns = dt_clock_ns();
 		while (shared->signals < i)
 			assert_true(dt_clock_ns() - start_ns < DEADLINE_NS);
@@ -170,7 +170,7 @@ static void a_target_may_be_killed_while_it_is_held(void **state)
 		kill(child, SIGKILL);
 		if (i % 2)
 			usleep(2000);
-		dt_pause_end(&proc, &hold);
+		dt_pause_end(&hold);
 		assert_int_equal(waitpid(child, &status, 0), child); /* the status of our own child is still there */
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		assert_true(dt_pause_begin(&proc, child, &hold) < 0);
