@@ -27,6 +27,7 @@ static bool matches(int pid, const regex_t *regex, struct dt_find_cache *cache, 
 
 	if (dt_proc_open(pid, &proc) < 0)
 		return false;
+	dt_proc_outlive(&proc);
 	if (regex) {
 		const char *command = dt_proc_command(&proc, arena);
 

@@ -2,8 +2,6 @@
 #include "lib/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/util.h"
@@ -31,30 +29,10 @@ void dt_source_clear(struct dt_source *source)
 	}
 }
 
-static int open_source(const struct dt_proc *proc, const char *path)
-{
-	char cwd[4096];
-	dt_auto_free char *full = NULL;
-	ssize_t length;
-
-	if (path[0] == '/')
-		return dt_proc_open_file(proc, path);
-	if (path[0] == '<' || path[0] == '\0')
-		return -ENOENT;
-	length = readlinkat(proc->dir, "cwd", cwd, sizeof(cwd) - 1);
-	if (length <= 0)
-		return -ENOENT;
-	cwd[length] = '\0';
-	if (asprintf(&full, "%s/%s", cwd, path) < 0) {
-		full = NULL;
-		return -ENOMEM;
-	}
-	return dt_proc_open_file(proc, full);
-}
-
 static void load(struct dt_source_file *file, const struct dt_proc *proc)
 {
-	dt_auto_close int fd = open_source(proc, file->path);
+	/* "<string>" and the like are no files. */
+	dt_auto_close int fd = file->path[0] == '<' ? -ENOENT : dt_proc_open_file(proc, file->path);
 	struct stat st;
 	size_t done = 0;
 	char *text;

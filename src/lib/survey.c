@@ -93,7 +93,7 @@ static int look_into(struct survey *survey, const struct dt_proc *proc, struct d
 
 	if (!python)
 		return out_of_memory(err);
-	rc = dt_mem_open_live(proc->pid, proc->dir, &mem);
+	rc = dt_mem_open_live(proc->living, proc->dir, &mem);
 	if (rc == -ENOMEM)
 		rc = out_of_memory(err);
 	else if (rc == -EPERM || rc == -EACCES)
@@ -174,6 +174,7 @@ static int visit(struct survey *survey, int pid, struct dt_error *err)
 
 	if (pid == getpid() || dt_proc_open(pid, &proc) < 0)
 		return 0;
+	dt_proc_outlive(&proc);
 	if (dt_python_likely(&proc, survey->cache))
 		rc = describe(survey, &proc, &process, &reading, &keep, err);
 	dt_proc_release(&proc);
@@ -212,6 +213,7 @@ static bool measure(const struct reading *first, struct dt_process *process)
 
 	if (dt_proc_open(process->pid, &proc) < 0)
 		return false;
+	dt_proc_outlive(&proc);
 	there = dt_proc_info(&proc, &info) == 0 && info.start_ticks == first->start_ticks && !ended(&info);
 	dt_proc_release(&proc);
 	if (!there)

@@ -43,7 +43,7 @@ static void forget_program(struct dt_target *target)
 static int learn_program(struct dt_target *target, struct dt_error *err)
 {
 	int pid = target->proc.pid;
-	int rc = dt_mem_open_live(pid, target->proc.dir, &target->live);
+	int rc = dt_mem_open_live(target->proc.living, target->proc.dir, &target->live);
 
 	if (rc == -ENOMEM)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
@@ -115,8 +115,10 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 		target->options = *options;
 	rc = dt_proc_open(pid, &target->proc);
 	rc = rc < 0 ? explain_missing(pid, rc, err) : refuse_thread(&target->proc, err);
-	if (rc == 0)
+	if (rc == 0) {
+		dt_proc_outlive(&target->proc);
 		rc = learn_program(target, err);
+	}
 	if (rc < 0) {
 		dt_release(target);
 		return rc;

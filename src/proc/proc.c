@@ -20,19 +20,50 @@
 
 #define LIST_LIMIT ((size_t)1 << 23) /* above the kernel's own limit of pids (4 Mi) */
 
-int dt_proc_open(int pid, struct dt_proc *proc)
+static int open_dir(int pid)
 {
 	char path[32];
 	int dir;
 
-	if (pid <= 0)
-		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	*proc = (struct dt_proc){.pid = pid, .dir = dir};
+	return dir;
+}
+
+int dt_proc_open(int pid, struct dt_proc *proc)
+{
+	int dir = pid > 0 ? open_dir(pid) : -ESRCH;
+
+	if (dir < 0)
+		return dir;
+	*proc = (struct dt_proc){.pid = pid, .living = pid, .dir = dir};
 	return 0;
+}
+
+/* /proc/TID is there for every thread, though it is not listed, and is the same as /proc/PID but for what a dead thread
+ * has lost. */
+void dt_proc_outlive(struct dt_proc *proc)
+{
+	dt_auto_free int *tids = NULL;
+	struct dt_thread_stat stat;
+	size_t count;
+	int dir;
+
+	if (dt_thread_stat(proc, proc->pid, &stat) < 0 || stat.state != 'Z' || dt_proc_threads(proc, &tids, &count) < 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (dt_thread_stat(proc, tids[i], &stat) < 0 || stat.state == 'Z' || stat.state == 'X')
+			continue;
+		dir = open_dir(tids[i]);
+		if (dir < 0)
+			continue;
+		close(proc->dir);
+		proc->dir = dir;
+		proc->living = tids[i];
+		return;
+	}
 }
 
 void dt_proc_release(struct dt_proc *proc)

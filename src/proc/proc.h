@@ -18,12 +18,17 @@
 
 struct dt_proc {
 	int pid;
-	int dir; /* /proc/PID */
+	int living; /* one of its threads that has not ended: whose memory to read */
+	int dir;    /* /proc/PID */
 };
 
 /* -ESRCH if there is no such process. */
 int dt_proc_open(int pid, struct dt_proc *proc);
 void dt_proc_release(struct dt_proc *proc);
+
+/* The first thread of a process may end before the others. It stays as a zombie without memory or files, so from then
+ * on everything is read through another thread. Does nothing for an ordinary process. */
+void dt_proc_outlive(struct dt_proc *proc);
 
 /* True once the process is gone or a zombie. */
 bool dt_proc_ended(const struct dt_proc *proc);

@@ -20,7 +20,6 @@ struct dt_sched {
 };
 
 struct dt_perch {
-	bool active;
 	bool affinity_changed, policy_changed;
 	int cpu;
 	uint64_t slices; /* of the watched thread when the perch began */

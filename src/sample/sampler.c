@@ -505,7 +505,11 @@ static int settle_ids(struct dt_sampler *s)
 	for (size_t i = 0; i < look->thread_count; i++) {
 		struct dt_look_thread *thread = &look->threads[i];
 
-		thread->tid = dt_tids_of(s->tids, s->image, thread->walk->ident, thread->walk->native, &thread->ns_tid);
+		if (thread->tid) /* known already: the one that was held */
+			dt_thread_ns_tid(s->proc, thread->tid, &thread->ns_tid);
+		else
+			thread->tid = dt_tids_of(s->tids, s->image, thread->walk->ident, thread->walk->native,
+						 &thread->ns_tid);
 		sorted[i] = thread;
 	}
 	qsort(sorted, look->thread_count, sizeof(*sorted), by_tid_then_age);

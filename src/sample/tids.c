@@ -121,7 +121,11 @@ static bool offset_fits(struct dt_tids *tids, struct dt_mem *mem, const struct d
 		for (size_t j = 0; j < checked; j++)
 			if (idents[j] == ident)
 				goto next;
-		if (dt_mem_read_u32(mem, ident + offset, &id) < 0 || !lookup(tids, id))
+		if (dt_mem_read_u32(mem, ident + offset, &id) < 0)
+			return false;
+		if (id == 0) /* the kernel clears it when the thread ends; its thread state may stay */
+			continue;
+		if (!lookup(tids, id))
 			return false;
 		for (size_t j = 0; j < checked; j++)
 			if (seen[j] == id)

@@ -16,7 +16,7 @@ from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, each, limit, need_prog
     skip, target
 
 VARIANTS = ["single", "threads", "generators", "coroutines", "churn", "deep", "exceptions", "callbacks",
-            "fresh", "twins", "names"]
+            "fresh", "twins", "names", "lent"]
 WAYS = {"ladder": [], "pause": ["no-perch"], "perch": ["never-pause"], "agree": ["no-perch", "never-pause"]}
 HAMMER = BUILD / "tests" / "hammer" / "hammer"
 
@@ -55,7 +55,8 @@ def report(name, rows):
 def test_no_stack_is_a_mixture(python):
     rows = []
     # The full number for the plain case, a fifth of it for each of the others.
-    for variant in VARIANTS + (["interpreters"] if python.version >= (3, 12) else []):
+    variants = VARIANTS + (["interpreters"] if python.version >= (3, 12) else [])
+    for variant in variants:
         looks = size(2000, 100000) if variant == "single" else size(400, 20000)
         if variant == "interpreters":  # several threads have to be stopped for each
             looks = size(100, 3000)

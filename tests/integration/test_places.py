@@ -1,6 +1,7 @@
 """Targets in other namespaces, roots and rights, and a darter that may not do everything: the truth is the same."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import truths
-from harness import BUILD, FULL, SYSTEM, USABLE, alone, children, each, need_program, need_root, process_state, skip, \
+from harness import BUILD, FULL, SYSTEM, USABLE, alone, children, darter, each, need_program, need_root, process_state, skip, \
     target, wait_for
 
 NOBODY = 65534
@@ -218,3 +219,15 @@ def test_a_frozen_target_that_was_running(python):
     with target(python, "hammer.py", "single") as program, frozen(program.pid):
         snapshot = truths.seen(program)
         assert snapshot["torn"] == 0 and snapshot["threads"][0]["frames"], snapshot
+
+
+@each(PYTHONS)
+def test_a_process_whose_main_thread_has_ended(python):
+    """It is a zombie with threads: everything is read through one of those, and ps lists it."""
+    with target(python, "headless.py") as program:
+        wait_for(lambda: process_state(program.pid) == "Z", "the main thread has ended")
+        threads = {thread["name"]: thread for thread in truths.seen(program)["threads"]}
+        assert [frame["name"].split(".")[-1] for frame in threads["survivor"]["frames"]][:1] == ["survive"], threads
+        assert threads["survivor"]["state"] == "sleeping", threads["survivor"]
+        listed = json.loads(darter("ps", "--json").stdout)["processes"]
+        assert any(process["pid"] == program.pid and process["doing"] for process in listed), listed

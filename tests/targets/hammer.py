@@ -1,6 +1,6 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
-    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters
+    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|lent
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -12,11 +12,13 @@ Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "re
 
 The lines of one call path belong to no other, so a stack that was put together from two moments breaks a rule.
 """
+import _thread
 import functools
 import os
 import random
 import sys
 import threading
+import time
 import types
 
 FILE = "/hammer/generated.py"
@@ -238,18 +240,42 @@ def interpreters(source):
     return ["i0", "i1", "i2"]
 
 
-def in_interpreter(source, function, pipe):
-    """Runs a function of the generated program in an interpreter of its own, and says so before."""
-    text = "import os\nnames = {}\nexec(compile(%r, %r, 'exec'), names)\nos.write(%d, b'.')\nnames[%r]()\n"
-    script = text % ("\n".join(source.lines) + "\n", FILE, pipe, function)
+def lent(source):
+    """An interpreter that is made by the main thread and run by another one: its thread state names its maker."""
+    calls(source, "l", 6)
+    driver(source, "l", 4)
+    return ["l"]
+
+
+def lend(source):
+    """Does not come back: the other interpreter says that it is ready, and in some versions never gives the GIL away again."""
+    run, interpreter = make_interpreter(own_gil=False)
+    _thread.start_new_thread(run, (interpreter, script_for(source, "l_drive", 1, "ready\n")))
+    time.sleep(1000000)
+
+
+def script_for(source, function, pipe, word="."):
+    """Runs a function of the generated program, and says so before."""
+    text = "import os\nnames = {}\nexec(compile(%r, %r, 'exec'), names)\nos.write(%d, %r)\nnames[%r]()\n"
+    return text % ("\n".join(source.lines) + "\n", FILE, pipe, word.encode(), function)
+
+
+def make_interpreter(own_gil):
+    """A new interpreter, and the function that runs a script in it."""
     if sys.version_info >= (3, 13):
         import _interpreters
 
-        _interpreters.run_string(_interpreters.create("isolated"), script)
-    else:
-        import _xxsubinterpreters
+        return _interpreters.run_string, _interpreters.create("isolated" if own_gil else "legacy")
+    import _xxsubinterpreters
 
-        _xxsubinterpreters.run_string(_xxsubinterpreters.create(isolated=True), script)
+    if sys.version_info >= (3, 12):
+        return _xxsubinterpreters.run_string, _xxsubinterpreters.create(isolated=own_gil)
+    return _xxsubinterpreters.run_string, _xxsubinterpreters.create()
+
+
+def in_interpreter(source, function, pipe):
+    run, interpreter = make_interpreter(own_gil=True)
+    run(interpreter, script_for(source, function, pipe))
 
 
 def renamed(code, name, file, line):
@@ -321,6 +347,9 @@ def main(variant):
     print("\n".join("\t".join(str(part) for part in rule) for rule in rules))
     for prefix in prefixes[1:]:
         start(prefix, variant, source, namespace)
+    if variant == "lent":
+        sys.stdout.flush()
+        lend(source)
     print("ready", flush=True)
     if prefixes:
         threading.current_thread().name = "hammer-" + prefixes[0] if variant != "churn" else "MainThread"
