@@ -14,28 +14,18 @@
 
 #include "base/util.h"
 #include "sample/agree.h"
-#include "sample/pause.h"
-#include "sample/perch.h"
+#include "sample/hold.h"
 #include "sample/state.h"
 #include "sample/suspects.h"
 
-#define ATTEMPTS       40 /* before looks must agree instead */
-#define PERCH_MISSES   3  /* in a row, before pausing */
-#define PAUSE_DENIALS  3  /* in one look, before pausing is believed to be forbidden: an ending thread refuses too */
-#define BETWEEN_TRIES  5  /* looks at a thread that is just entering; a real one is past it by then */
-#define BROKEN_TRIES   12 /* looks at a thread or list that leads nowhere */
-#define UNKNOWN_TRIES  8  /* attempts with a suspect that cannot be told: it may be just beginning or ending */
+#define ATTEMPTS       40         /* before looks must agree instead */
+#define BETWEEN_TRIES  5          /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES   12         /* looks at a thread or list that leads nowhere */
+#define UNKNOWN_TRIES  8          /* attempts with a suspect that cannot be told: it may be just beginning or ending */
 #define PROGRESS_NS    200000000u /* to wait for a thread to get on */
 #define NAP_NS         100000
 #define AGREE_ATTEMPTS 24
 #define LOOK_NS        2000000000u /* after which nothing more is tried: a hostile target may make every attempt slow */
-#define HOLDS          64          /* threads stopped at once: one for each GIL */
-
-enum verdict {
-	PROVEN,
-	AGAIN,    /* something moved */
-	HOPELESS, /* no way to hold a suspect here */
-};
 
 struct dt_sampler {
 	const struct dt_proc *proc;
@@ -51,14 +41,10 @@ struct dt_sampler {
 	void *context;
 	bool warm;      /* there was a look: codes and pages are known */
 	bool everybody; /* thread states may be run by other threads than they name: all threads are suspect */
-	bool perch_refused, pause_refused;
-	unsigned perch_misses, pause_denials, between, broken, unknown;
+	unsigned between, broken, unknown;
 	struct dt_suspects suspects;
 	uint64_t began_ns;
-	struct dt_perch perch;
-	int perched; /* tid */
-	struct dt_pause_hold holds[HOLDS];
-	size_t hold_count;
+	struct dt_holds holds;
 	struct dt_look look;
 };
 
@@ -74,8 +60,9 @@ int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 	s->python = python;
 	if (options)
 		s->options = *options;
-	s->perch_refused = s->options.no_perch;
-	s->pause_refused = s->options.pause == DT_PAUSE_NEVER;
+	s->holds.proc = proc;
+	s->holds.perch_refused = s->options.no_perch;
+	s->holds.pause_refused = s->options.pause == DT_PAUSE_NEVER;
 	for (size_t i = 0; i < DT_COUNT(s->arenas); i++)
 		dt_arena_init(&s->arenas[i], 0);
 	dt_arena_init(&s->scratch, 0);
@@ -142,86 +129,6 @@ static int collect(struct dt_sampler *s)
 	return dt_suspects_collect(s->proc, s->live, s->python, s->tids, s->everybody, &s->scratch, &s->suspects);
 }
 
-static bool is_held(const struct dt_sampler *s, int tid)
-{
-	if (s->perched && s->perched == tid)
-		return true;
-	for (size_t i = 0; i < s->hold_count; i++)
-		if (s->holds[i].tid == tid)
-			return true;
-	return false;
-}
-
-static void release(struct dt_sampler *s)
-{
-	for (size_t i = 0; i < s->hold_count; i++)
-		dt_pause_end(&s->holds[i]);
-	s->hold_count = 0;
-	if (s->perched)
-		dt_perch_end(&s->perch);
-	s->perched = 0;
-}
-
-static enum verdict hold_by_perch(struct dt_sampler *s, int tid)
-{
-	int rc = dt_perch_begin(s->proc, tid, &s->perch);
-
-	if (rc == 0) {
-		s->perched = tid;
-		return PROVEN;
-	}
-	if (rc == -EPERM)
-		s->perch_refused = true;
-	else
-		s->perch_misses++;
-	return AGAIN;
-}
-
-/* Stops every running suspect. A refusal is final for this sampler if the kernel says so, not if a tracer happens to be
- * there. */
-static enum verdict hold_by_pause(struct dt_sampler *s)
-{
-	for (size_t i = 0; i < s->suspects.count; i++) {
-		const struct dt_suspect *suspect = &s->suspects.list[i];
-		struct dt_proc_info info;
-		int rc;
-
-		if (!suspect->running || is_held(s, suspect->tid))
-			continue;
-		if (s->hold_count == HOLDS)
-			return HOPELESS;
-		rc = dt_pause_begin(s->proc, suspect->tid, &s->holds[s->hold_count]);
-		if (rc == 0) {
-			s->hold_count++;
-			continue;
-		}
-		if (rc != -EPERM && rc != -EACCES && rc != -ENOSYS)
-			return AGAIN;
-		if (dt_proc_info(s->proc, &info) == 0 && info.tracer) {
-			s->look.traced = true;
-			s->look.tracer = info.tracer;
-			return HOPELESS;
-		}
-		if (++s->pause_denials < PAUSE_DENIALS)
-			return AGAIN;
-		s->pause_refused = true;
-		return HOPELESS;
-	}
-	return PROVEN;
-}
-
-static enum verdict hold(struct dt_sampler *s)
-{
-	if (!s->perch_refused && s->suspects.running == 1 && s->perch_misses < PERCH_MISSES) {
-		for (size_t i = 0; i < s->suspects.count; i++)
-			if (s->suspects.list[i].running)
-				return hold_by_perch(s, s->suspects.list[i].tid);
-	}
-	if (s->pause_refused)
-		return s->perch_refused || s->suspects.running > 1 ? HOPELESS : AGAIN;
-	return hold_by_pause(s);
-}
-
 /* Did everything stand still from collect() until now? */
 static bool stood_still(struct dt_sampler *s)
 {
@@ -230,13 +137,11 @@ static bool stood_still(struct dt_sampler *s)
 
 		if (!suspect->tid)
 			continue; /* whose last holder is gone */
-		if (s->perched && suspect->tid == s->perched) {
-			if (!dt_perch_held(s->proc, s->perched, &s->perch))
-				return false;
-		} else if (!is_held(s, suspect->tid) && !dt_suspect_slept(s->proc, suspect)) {
+		if (!dt_holds_has(&s->holds, suspect->tid) && !dt_suspect_slept(s->proc, suspect))
 			return false;
-		}
 	}
+	if (!dt_holds_kept(&s->holds))
+		return false;
 	if (!dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk))
 		return false;
 	if (s->everybody || !dt_suspects_ambiguous(&s->suspects, &s->look.walk))
@@ -246,12 +151,12 @@ static bool stood_still(struct dt_sampler *s)
 }
 
 /* Everything that runs is held: look, and see whether it was worth it. */
-static int look_held(struct dt_sampler *s, enum verdict *verdict)
+static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 {
 	int rc;
 
-	*verdict = AGAIN;
-	if (s->hold_count || s->perched) {
+	*verdict = DT_AGAIN;
+	if (dt_holds_any(&s->holds)) {
 		rc = collect(s); /* the words that count are those read after the hold began */
 		if (rc < 0)
 			return rc;
@@ -261,20 +166,20 @@ static int look_held(struct dt_sampler *s, enum verdict *verdict)
 	for (size_t i = 0; i < s->suspects.count; i++) {
 		struct dt_suspect *suspect = &s->suspects.list[i];
 
-		if (is_held(s, suspect->tid))
+		if (dt_holds_has(&s->holds, suspect->tid))
 			suspect->running = true; /* a stopped thread looks blocked to the kernel */
 		else if (suspect->running)
 			return 0;
-		if (!suspect->running && suspect->tid && !suspect->counted && !is_held(s, suspect->tid)) {
-			*verdict = HOPELESS;
+		if (!suspect->running && suspect->tid && !suspect->counted && !dt_holds_has(&s->holds, suspect->tid)) {
+			*verdict = DT_HOPELESS;
 			return 0;
 		}
 	}
 	rc = look_once(s);
 	if (rc == 0 && stood_still(s))
-		*verdict = PROVEN;
-	else if (s->perched)
-		s->perch_misses++;
+		*verdict = DT_PROVEN;
+	else if (s->holds.perched)
+		s->holds.perch_misses++;
 	return rc;
 }
 
@@ -291,7 +196,7 @@ static bool worth_showing(struct dt_sampler *s, int *tid)
 		const struct dt_walk_thread *thread = &s->look.walk.threads[i];
 		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->address);
 
-		bool held = suspect && is_held(s, suspect->tid);
+		bool held = suspect && dt_holds_has(&s->holds, suspect->tid);
 
 		if (thread->end != DT_WALK_WHOLE && held)
 			*tid = suspect->tid;
@@ -321,13 +226,13 @@ static void let_it_get_on(struct dt_sampler *s, int tid, uint64_t slices)
 	       dt_clock_ns() - start < PROGRESS_NS);
 }
 
-static int attempt(struct dt_sampler *s, enum verdict *verdict)
+static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 {
 	uint64_t slices = 0;
 	int slow = 0;
 	int rc = collect(s);
 
-	*verdict = AGAIN;
+	*verdict = DT_AGAIN;
 	if (rc < 0)
 		return rc;
 	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
@@ -337,28 +242,26 @@ static int attempt(struct dt_sampler *s, enum verdict *verdict)
 		return rc;
 	}
 	if (s->suspects.unknown) {
-		*verdict = ++s->unknown > UNKNOWN_TRIES ? HOPELESS : AGAIN;
+		*verdict = ++s->unknown > UNKNOWN_TRIES ? DT_HOPELESS : DT_AGAIN;
 		nap();
 		return 0;
 	}
 	if (s->suspects.running) {
-		*verdict = hold(s);
-		if (*verdict != PROVEN) {
-			release(s);
+		*verdict = dt_holds_take(&s->holds, &s->suspects);
+		if (*verdict != DT_PROVEN)
 			return 0;
-		}
 	}
 	rc = look_held(s, verdict);
-	if (rc == 0 && *verdict == PROVEN) {
+	if (rc == 0 && *verdict == DT_PROVEN) {
 		if (worth_showing(s, &slow))
 			judge_threads(s);
 		else
-			*verdict = AGAIN;
+			*verdict = DT_AGAIN;
 		if (slow)
 			dt_thread_slices(s->proc, slow, &slices);
 	}
-	release(s);
-	if (rc == 0 && *verdict == AGAIN)
+	dt_holds_end(&s->holds);
+	if (rc == 0 && *verdict == DT_AGAIN)
 		let_it_get_on(s, slow, slices);
 	return rc;
 }
@@ -398,8 +301,8 @@ static void tear(struct dt_look *look, struct dt_look_thread *thread, size_t out
 static void judge_threads(struct dt_sampler *s)
 {
 	struct dt_look *look = &s->look;
-	enum dt_proof held = s->perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
-	int runner = s->perched ? s->perched : s->hold_count == 1 ? s->holds[0].tid : 0;
+	enum dt_proof held = s->holds.perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
+	int runner = dt_holds_single(&s->holds);
 
 	look->torn = 0;
 	if (make_threads(s) < 0) {
@@ -412,7 +315,7 @@ static void judge_threads(struct dt_sampler *s)
 
 		thread->proof = DT_PROOF_STILL;
 		thread->gil = holds_gil(look, thread->walk);
-		if (suspect && is_held(s, suspect->tid)) {
+		if (suspect && dt_holds_has(&s->holds, suspect->tid)) {
 			thread->proof = held;
 			thread->state = DT_STATE_RUNNING;
 		} else if (suspect && thread->gil && s->everybody && runner) {
@@ -566,22 +469,25 @@ static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
 
 int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt_error *err)
 {
-	enum verdict verdict = AGAIN;
+	enum dt_verdict verdict = DT_AGAIN;
 	int rc = 0;
 
 	s->look = (struct dt_look){.image = s->image};
 	s->everybody = false;
+	dt_holds_begin(&s->holds);
 	s->began_ns = dt_clock_ns();
-	s->perch_misses = s->pause_denials = s->between = s->broken = s->unknown = 0;
-	for (int i = 0; i < ATTEMPTS && verdict == AGAIN && !late(s); i++) {
+	s->between = s->broken = s->unknown = 0;
+	for (int i = 0; i < ATTEMPTS && verdict == DT_AGAIN && !late(s); i++) {
 		rc = attempt(s, &verdict);
 		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)
 			break;
 		if (rc < 0)
-			verdict = AGAIN;
+			verdict = DT_AGAIN;
 	}
-	if (rc == 0 && verdict != PROVEN)
+	if (rc == 0 && verdict != DT_PROVEN)
 		rc = look_until_agreed(s);
+	s->look.tracer = s->holds.tracer;
+	s->look.traced = s->holds.tracer != 0;
 	if (rc == 0)
 		rc = add_states(s);
 	if (rc < 0)

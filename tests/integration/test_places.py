@@ -226,8 +226,12 @@ def test_a_process_whose_main_thread_has_ended(python):
     """It is a zombie with threads: everything is read through one of those, and ps lists it."""
     with target(python, "headless.py") as program:
         wait_for(lambda: process_state(program.pid) == "Z", "the main thread has ended")
-        threads = {thread["name"]: thread for thread in truths.seen(program)["threads"]}
-        assert [frame["name"].split(".")[-1] for frame in threads["survivor"]["frames"]][:1] == ["survive"], threads
-        assert threads["survivor"]["state"] == "sleeping", threads["survivor"]
+
+        def survivor():
+            thread = next(thread for thread in truths.seen(program)["threads"] if thread["name"] == "survivor")
+            return thread if thread["state"] == "sleeping" else None
+
+        thread = wait_for(survivor, "the other thread sleeps")
+        assert thread["frames"][0]["name"] == "survive" and thread["proof"] == "still", thread
         listed = json.loads(darter("ps", "--json").stdout)["processes"]
         assert any(process["pid"] == program.pid and process["doing"] for process in listed), listed

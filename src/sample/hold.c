@@ -1,0 +1,137 @@
+/* Holds: see hold.h. */
+#include "sample/hold.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/util.h"
+
+#define PERCH_MISSES  3 /* in a row, before pausing */
+#define PAUSE_DENIALS 3 /* before pausing is believed to be forbidden: an ending thread refuses too */
+
+void dt_holds_begin(struct dt_holds *holds)
+{
+	holds->perch_misses = 0;
+	holds->pause_denials = 0;
+	holds->tracer = 0;
+}
+
+bool dt_holds_any(const struct dt_holds *holds)
+{
+	return holds->perched || holds->pause_count;
+}
+
+bool dt_holds_has(const struct dt_holds *holds, int tid)
+{
+	if (!tid)
+		return false;
+	if (holds->perched == tid)
+		return true;
+	for (size_t i = 0; i < holds->pause_count; i++)
+		if (holds->pauses[i].tid == tid)
+			return true;
+	return false;
+}
+
+int dt_holds_single(const struct dt_holds *holds)
+{
+	if (holds->perched)
+		return holds->perched;
+	return holds->pause_count == 1 ? holds->pauses[0].tid : 0;
+}
+
+void dt_holds_end(struct dt_holds *holds)
+{
+	for (size_t i = 0; i < holds->pause_count; i++)
+		dt_pause_end(&holds->pauses[i]);
+	holds->pause_count = 0;
+	if (holds->perched)
+		dt_perch_end(&holds->perch);
+	holds->perched = 0;
+}
+
+bool dt_holds_kept(const struct dt_holds *holds)
+{
+	return !holds->perched || dt_perch_held(holds->proc, holds->perched, &holds->perch);
+}
+
+static enum dt_verdict take_by_perch(struct dt_holds *holds, int tid)
+{
+	int rc = dt_perch_begin(holds->proc, tid, &holds->perch);
+
+	if (rc == 0) {
+		holds->perched = tid;
+		return DT_PROVEN;
+	}
+	if (rc == -EPERM)
+		holds->perch_refused = true;
+	else
+		holds->perch_misses++;
+	return DT_AGAIN;
+}
+
+/* The tracer of the target, unless it is one of our own threads. */
+static int foreign_tracer(const struct dt_proc *proc)
+{
+	struct dt_proc_info info;
+	char path[64];
+
+	if (dt_proc_info(proc, &info) < 0 || !info.tracer)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/task/%d", info.tracer);
+	return access(path, F_OK) == 0 ? 0 : info.tracer;
+}
+
+/* A refusal is final if the kernel says so several times, not if a tracer happens to be there. */
+static enum dt_verdict denied(struct dt_holds *holds)
+{
+	holds->tracer = foreign_tracer(holds->proc);
+	if (holds->tracer)
+		return DT_HOPELESS;
+	if (++holds->pause_denials < PAUSE_DENIALS)
+		return DT_AGAIN;
+	holds->pause_refused = true;
+	return DT_HOPELESS;
+}
+
+static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	for (size_t i = 0; i < suspects->count; i++) {
+		const struct dt_suspect *suspect = &suspects->list[i];
+		int rc;
+
+		if (!suspect->running || dt_holds_has(holds, suspect->tid))
+			continue;
+		if (holds->pause_count == DT_HOLDS)
+			return DT_HOPELESS;
+		rc = dt_pause_begin(holds->proc, suspect->tid, &holds->pauses[holds->pause_count]);
+		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
+			return denied(holds);
+		if (rc < 0)
+			return DT_AGAIN;
+		holds->pause_count++;
+	}
+	return DT_PROVEN;
+}
+
+static int first_running(const struct dt_suspects *suspects)
+{
+	for (size_t i = 0; i < suspects->count; i++)
+		if (suspects->list[i].running)
+			return suspects->list[i].tid;
+	return 0;
+}
+
+enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	enum dt_verdict verdict;
+
+	if (!holds->perch_refused && suspects->running == 1 && holds->perch_misses < PERCH_MISSES)
+		return take_by_perch(holds, first_running(suspects));
+	if (holds->pause_refused) /* a perch that was missed may be had another time */
+		return holds->perch_refused || suspects->running > 1 ? DT_HOPELESS : DT_AGAIN;
+	verdict = take_by_pause(holds, suspects);
+	if (verdict != DT_PROVEN)
+		dt_holds_end(holds);
+	return verdict;
+}

@@ -1,0 +1,49 @@
+/*
+ * Holding the suspects that run, by perch or by pause, and what was learnt about either way: refused for good, missed
+ * for now. A hold lasts for one look; whoever began one ends it.
+ */
+#ifndef DT_SAMPLE_HOLD_H
+#define DT_SAMPLE_HOLD_H
+
+#include "sample/pause.h"
+#include "sample/perch.h"
+#include "sample/suspects.h"
+
+#define DT_HOLDS 64 /* threads stopped at once */
+
+enum dt_verdict {
+	DT_PROVEN,
+	DT_AGAIN,    /* something moved */
+	DT_HOPELESS, /* there is no way to hold a suspect here */
+};
+
+struct dt_holds {
+	const struct dt_proc *proc;
+	bool perch_refused, pause_refused;
+	unsigned perch_misses, pause_denials; /* in this look */
+	int tracer;                           /* another process that traces the target, 0: none was met */
+	int perched;                          /* tid */
+	struct dt_perch perch;
+	struct dt_pause_hold pauses[DT_HOLDS];
+	size_t pause_count;
+};
+
+/* Forgets what held for the last look only. */
+void dt_holds_begin(struct dt_holds *holds);
+
+/* Holds every suspect that runs. Nothing is held unless DT_PROVEN is returned. */
+enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects);
+
+bool dt_holds_any(const struct dt_holds *holds);
+bool dt_holds_has(const struct dt_holds *holds, int tid);
+
+/* The one thread that is held, 0 if there are none or several. */
+int dt_holds_single(const struct dt_holds *holds);
+
+/* True if the perch, if there is one, held until now. A pause always does. */
+bool dt_holds_kept(const struct dt_holds *holds);
+
+/* Lets everybody go. */
+void dt_holds_end(struct dt_holds *holds);
+
+#endif
