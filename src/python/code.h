@@ -1,8 +1,7 @@
 /*
  * Code objects, read once and kept. A code object's address may be used again for another one after it was freed, so
- * every look compares the pointers and numbers in the object with what they were when it was read; a difference means
- * read again. (The strings behind them could in theory be freed and made anew at the same addresses with other
- * contents; a code object holds references to its strings, so as long as the same object lives they cannot.)
+ * every look compares the constant part of the object, the texts of its name and file, and its line table with what
+ * they were when it was read; a difference means read again.
  */
 #ifndef DT_PYTHON_CODE_H
 #define DT_PYTHON_CODE_H
