@@ -62,9 +62,10 @@ screenshots: ## pictures of the terminal output, in docs/screenshots
 
 install: ## install below PREFIX (/usr/local), in DESTDIR
 	@scripts/setup build
-	@scripts/configure build-install --prefix=$(PREFIX) --buildtype=release -Dtests=false
+	@scripts/configure build-install --prefix=$(PREFIX) --libdir=lib --buildtype=release -Dtests=false
 	@ninja -C build-install --quiet
 	@DESTDIR=$(DESTDIR) meson install -C build-install --no-rebuild
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then PATH=$$PATH:/usr/sbin:/sbin ldconfig || true; fi
 
 clean: ## remove all that was built
 	rm -rf build build-asan build-bench build-fuzz build-install

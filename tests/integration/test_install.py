@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, SYSTEM, TARGETS, alone, limit, need_program, target
+from harness import ROOT, SYSTEM, TARGETS, alone, limit, need_program, target, wait_for
 
 
 def run(*argv, **kwargs):
@@ -14,6 +14,11 @@ def run(*argv, **kwargs):
                           timeout=250, stdin=subprocess.DEVNULL, **kwargs)
     assert done.returncode == 0, f"{argv}: {done.returncode}\n{done.stdout}"
     return done.stdout
+
+
+def program_of_the_manual():
+    """The C program that docs/library.md shows."""
+    return re.search(r"^```c\n(.*?)^```$", (ROOT / "docs" / "library.md").read_text(), re.MULTILINE | re.DOTALL).group(1)
 
 
 def commands(program):
@@ -31,27 +36,43 @@ def test_installed_files_serve_a_c_program():
         prefix = staging / "opt" / "darter"
         installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
         names = {os.path.basename(name) for name in installed}
+        # Not lib64 nor lib/ARCH: below /usr/local this is where ld.so and pkg-config look on every system.
+        assert {"lib/libdarter.a", "lib/libdarter.so", "lib/libdarter.so.0", "lib/pkgconfig/darter.pc"} <= installed
         assert "bin/darter" in installed and "include/darter/darter.h" in installed, installed
-        assert {"libdarter.a", "libdarter.so", "libdarter.so.0", "darter.pc"} <= names, installed
         assert {"darter.bash", "darter", "_darter", "darter.fish"} & names and "_darter" in names, installed
         assert "darter.fish" in names and "share/man/man1/darter.1" in installed, installed
         for command in commands(prefix / "bin" / "darter"):
             assert f"share/man/man1/darter-{command}.1" in installed or command in ("help", "version"), command
 
-        pc = next(prefix.rglob("darter.pc"))
-        env = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent), "PKG_CONFIG_SYSROOT_DIR": str(staging)}
+        env = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig"),
+               "PKG_CONFIG_SYSROOT_DIR": str(staging)}
         flags = run("pkg-config", "--cflags", "--libs", "darter", env=env).split()
         program = Path(scratch) / "use_library"
         run("cc", "-Wall", "-Werror", TARGETS / "use_library.c", "-o", program, *flags)
-        library = {**os.environ, "LD_LIBRARY_PATH": str(pc.parent.parent)}
+        library = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
         version = run("pkg-config", "--modversion", "darter", env=env).strip()
         assert run(program, env=library) == f"version {version}\n"
         with target(SYSTEM, "sleeper.py") as sleeper:
-            assert "nap" in run(program, sleeper.pid, env=library)
-            assert "nap" in run(prefix / "bin" / "darter", "dump", sleeper.pid)
+            wait_for(lambda: "nap" in run(program, sleeper.pid, env=library), "the library to see the nap")
+            wait_for(lambda: "nap" in run(prefix / "bin" / "darter", "dump", sleeper.pid), "darter to see the nap")
 
         # Only what the header promises leaves the shared library.
-        table = run("nm", "-D", "--defined-only", next(prefix.rglob("libdarter.so")))
+        table = run("nm", "-D", "--defined-only", prefix / "lib" / "libdarter.so")
         symbols = {line.split()[-1] for line in table.splitlines()}
         promised = set(re.findall(r"\b(dt_\w+)\(", (ROOT / "include" / "darter" / "darter.h").read_text()))
         assert symbols and symbols <= promised, symbols - promised
+
+
+@alone  # it uses the one build-install directory
+@limit(600)
+def test_the_program_of_the_manual_builds_with_nothing_but_the_pkg_config_path():
+    need_program("pkg-config")
+    with tempfile.TemporaryDirectory() as scratch:
+        prefix, source, program = Path(scratch) / "prefix", Path(scratch) / "holder.c", Path(scratch) / "holder"
+        run("make", "--no-print-directory", "install", "DESTDIR=", f"PREFIX={prefix}", cwd=ROOT)
+        source.write_text(program_of_the_manual())
+        env = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+        run("sh", "-c", 'cc "$1" -o "$2" $(pkg-config --cflags --libs darter)', "sh", source, program, env=env)
+        library = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
+        with target(SYSTEM, "sleeper.py") as sleeper:
+            wait_for(lambda: "nap" in run(program, sleeper.pid, env=library), "the library to see the nap")
