@@ -1,7 +1,8 @@
 """The Pythons of this machine: pyenv's, the system's, and those of the Debian sid root of scripts/sid-root.
 
 Each is asked what it is; nothing is concluded from a path. Finding them takes a second, so the runner does it once and
-hands the list to its children in the environment.
+hands the list to its children in the environment. The sid root is made if it is not there, unless DARTER_SID says
+"look" (take it if it is there) or "no" (leave it alone).
 """
 
 import json
@@ -139,7 +140,7 @@ def load():
     handed = os.environ.get(HANDED_DOWN)
     if handed:
         return [Python(**entry) for entry in json.loads(handed)]
-    found = find(make_sid=os.environ.get("DARTER_SID") != "no")
+    found = find(make_sid=os.environ.get("DARTER_SID") not in ("no", "look"))
     os.environ[HANDED_DOWN] = json.dumps([python.stored() for python in found])
     return found
 

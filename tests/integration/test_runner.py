@@ -84,5 +84,35 @@ def test_the_runner_reports_what_happened():
 def test_filters_choose_by_substring():
     done = subprocess.run([sys.executable, ROOT / "tests" / "run.py", "--list", "test_runner"], capture_output=True,
                           text=True, timeout=100)
-    assert done.stdout.splitlines() == ["integration/test_runner::test_the_runner_reports_what_happened",
-                                        "integration/test_runner::test_filters_choose_by_substring"], done.stdout
+    own = [f"integration/test_runner::{name}" for name, test in globals().items()
+           if name.startswith("test_") and callable(test)]
+    assert done.stdout.splitlines() == own, done.stdout
+
+
+def listed(*words, env):
+    return subprocess.run([sys.executable, ROOT / "tests" / "run.py", "--list", *words], capture_output=True, text=True,
+                          timeout=100, env=env)
+
+
+def test_other_groups_alone_need_no_pythons():
+    with tempfile.TemporaryDirectory() as scratch:
+        # Looking for Pythons would call it.
+        watcher = Path(scratch) / "pyenv"
+        watcher.write_text(f"#!/bin/sh\ntouch {scratch}/asked\n")
+        watcher.chmod(0o755)
+        env = {key: value for key, value in os.environ.items() if key not in ("DARTER_TEST_PYTHONS", "PYENV_ROOT")}
+        env["PATH"] = f"{scratch}:{env['PATH']}"
+        names = listed("unit/", "fuzz/", env=env).stdout.split()
+        assert names and all(name.startswith(("unit/", "fuzz/")) for name in names), names
+        assert not (Path(scratch) / "asked").exists()
+        assert any(name.startswith("integration/test_runner") for name in listed("test_runner", env=env).stdout.split())
+        assert (Path(scratch) / "asked").exists()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        done = subprocess.run([sys.executable, ROOT / "tests" / "run.py", "--list", "unit/"], stdout=closed,
+                              stderr=subprocess.PIPE, text=True, timeout=100)
+    assert done.stderr == "" and done.returncode == 141, done
