@@ -143,11 +143,31 @@ static int search(struct dt_finder *f)
 	return dt_find_scan(f->mem, &f->maps, visit_hit, f);
 }
 
+enum { UNCHANGED, ANOTHER_PROGRAM, NO_MEMORY };
+
+/* What became of the process since its map was read. Another program begins with a map of its own; of one that ends the
+ * memory goes first, and it is neither a zombie nor gone for a moment yet. */
+static int since_then(const struct dt_finder *f)
+{
+	struct dt_maps now;
+	int became = UNCHANGED;
+
+	if (dt_maps_read(f->proc, &now) < 0)
+		return NO_MEMORY;
+	if (!now.count)
+		became = NO_MEMORY;
+	else if (now.maps[0].start != f->maps.maps[0].start || now.maps[0].inode != f->maps.maps[0].inode)
+		became = ANOTHER_PROGRAM;
+	dt_maps_release(&now);
+	return became;
+}
+
 /* A program that has just been started is loaded piece by piece: first nothing, then the program, then its libraries.
  */
 static int fail_nothing(struct dt_finder *f, struct dt_error *err)
 {
 	bool young = f->maps.count && dt_find_young(f->proc);
+	int code;
 
 	if (young && f->count && dt_find_named_python(f->modules[0].first->path)) {
 		dt_find_note_verdict(f, DT_VERDICT_STARTING);
@@ -155,7 +175,18 @@ static int fail_nothing(struct dt_finder *f, struct dt_error *err)
 			*err = f->reason;
 		return DT_EAGAIN;
 	}
-	return dt_find_fail_not_python(f->proc, !f->maps.count || (young && !f->count), f->cache, err);
+	/* The words name the process, so what became of it is asked after they are found. */
+	code = dt_find_fail_not_python(f->proc, !f->maps.count || (young && !f->count), f->cache, err);
+	if (code != DT_ENOTPYTHON || !f->maps.count)
+		return code;
+	switch (since_then(f)) {
+	case ANOTHER_PROGRAM:
+		return dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", f->proc->pid);
+	case NO_MEMORY:
+		return dt_find_fail_not_python(f->proc, true, f->cache, err);
+	default:
+		return code;
+	}
 }
 
 static int find_in_maps(struct dt_finder *f, struct dt_error *err)

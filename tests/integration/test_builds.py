@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from harness import (BUILD, PYTHONS, ROOT, SYSTEM, TARGETS, USABLE, Python, children, darter, each, need_program,
@@ -440,6 +441,20 @@ def test_zombie():
     wait_for(lambda: process_state(process.pid) == "Z", "the end of true")
     refused(process.pid, ENDED, r"has ended; it is a zombie until process \d+ takes notice")
     process.wait()
+
+
+@each(["python", "shell"])
+def test_short_lived(kind):
+    # Popen returns when the program has begun: from then on the process is Python until it ends.
+    command, also = [SYSTEM.path, "-c", "pass"], r"(?!)"
+    if kind == "shell":  # It is a shell first, and may be told as one; but the name and the verdict belong together.
+        command, also = ["sh", "-c", 'exec "$@"', "sh", *command], r"\((sh|dash|bash)\) has no Python interpreter in it"
+    told = rf"has ended|ended while|there is no process|just (starting|ending|begun)|at this moment|{also}"
+    for step in range(40):
+        with subprocess.Popen([str(word) for word in command]) as process:
+            time.sleep(step % 20 / 1000)  # to meet other moments of its life; none of them is counted on
+            done = darter("dump", process.pid)
+        assert done.returncode == 0 or re.search(told, done.stderr), done.stderr
 
 
 def test_kernel_thread():
