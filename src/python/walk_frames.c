@@ -182,6 +182,7 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 	struct entry_check check;
 	struct raw_frame raw;
 	uint64_t last = 0;
+	uint64_t passed = 0; /* at the last power of two: whoever meets it again goes round */
 	size_t steps = 0;
 	bool mark = false; /* the last frame was the mark of an entry from C */
 	int rc;
@@ -191,7 +192,10 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 		return rc;
 	thread->end = DT_WALK_WHOLE;
 	for (uint64_t address = thread->top; address; address = raw.previous) {
-		if (steps++ >= limit || (address & 7) || read_frame(mem, layout, address, &raw) < 0) {
+		if ((steps & (steps - 1)) == 0)
+			passed = last;
+		if (address == passed || steps++ >= limit || (address & 7) ||
+		    read_frame(mem, layout, address, &raw) < 0) {
 			thread->end = DT_WALK_BROKEN;
 			break;
 		}

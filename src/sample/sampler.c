@@ -25,7 +25,8 @@
 #define PROGRESS_NS    200000000u /* to wait for a thread to get on */
 #define NAP_NS         100000
 #define AGREE_ATTEMPTS 24
-#define LOOK_NS        2000000000u /* after which nothing more is tried: a hostile target may make every attempt slow */
+#define LOOK_CPU_NS    2000000000u /* of our own, after which nothing more is tried: a hostile target may make it slow */
+#define LOOK_NS        20000000000u /* the same by the clock: on a busy machine we wait more than we work */
 
 struct dt_sampler {
 	const struct dt_proc *proc;
@@ -43,7 +44,7 @@ struct dt_sampler {
 	bool everybody; /* thread states may be run by other threads than they name: all threads are suspect */
 	unsigned between, broken, unknown;
 	struct dt_suspects suspects;
-	uint64_t began_ns;
+	uint64_t began_ns, began_cpu_ns;
 	struct dt_holds holds;
 	struct dt_look look;
 };
@@ -118,9 +119,17 @@ static int look_once(struct dt_sampler *s)
 	return rc;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 static bool late(const struct dt_sampler *s)
 {
-	return dt_clock_ns() - s->began_ns > LOOK_NS;
+	return cpu_ns() - s->began_cpu_ns > LOOK_CPU_NS || dt_clock_ns() - s->began_ns > LOOK_NS;
 }
 
 static int collect(struct dt_sampler *s)
@@ -476,6 +485,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	s->everybody = false;
 	dt_holds_begin(&s->holds);
 	s->began_ns = dt_clock_ns();
+	s->began_cpu_ns = cpu_ns();
 	s->between = s->broken = s->unknown = 0;
 	for (int i = 0; i < ATTEMPTS && verdict == DT_AGAIN && !late(s); i++) {
 		rc = attempt(s, &verdict);

@@ -12,8 +12,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, each, limit, need_program, need_root, record_figure, size, \
-    skip, target
+from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, alone, each, limit, need_program, need_root, record_figure, \
+    size, skip, target
 
 VARIANTS = ["single", "threads", "generators", "coroutines", "churn", "deep", "exceptions", "callbacks",
             "fresh", "twins", "names", "lent"]
@@ -21,8 +21,8 @@ WAYS = {"ladder": [], "pause": ["no-perch"], "perch": ["never-pause"], "agree": 
 HAMMER = BUILD / "tests" / "hammer" / "hammer"
 
 
-def hammer(python, variant, looks, *options, script="hammer.py", command=(HAMMER,), wrap=()):
-    with target(python, script, variant, wrap=wrap) as program, tempfile.NamedTemporaryFile("w") as rules:
+def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), command=(HAMMER,), wrap=()):
+    with target(python, script, variant, *arguments, wrap=wrap) as program, tempfile.NamedTemporaryFile("w") as rules:
         rules.write("\n".join(program.lines[:program.lines.index("ready")]) + "\n")
         rules.flush()
         os.chmod(rules.name, 0o644)
@@ -50,6 +50,7 @@ def report(name, rows):
     record_figure(name, "\n".join(head + rows))
 
 
+@alone
 @each(USABLE)
 @limit(7200)
 def test_no_stack_is_a_mixture(python):
@@ -66,6 +67,7 @@ def test_no_stack_is_a_mixture(python):
     report(f"Truth of stacks, {python.label}", rows)
 
 
+@alone
 @each(USABLE)
 @limit(7200)
 def test_each_way_to_prove_a_stack(python):
@@ -83,6 +85,7 @@ def test_each_way_to_prove_a_stack(python):
     report(f"Truth of stacks by way, {python.label}", rows)
 
 
+@alone
 @limit(3600)
 def test_without_any_right():
     """No capability: a perch without real-time priority, or a pause."""
@@ -102,3 +105,18 @@ def test_without_any_right():
             assert found["torn"] == 0, f"{variant}: {found}"
             rows.append(line(variant, found))
     report(f"Truth of stacks without rights, {SYSTEM.label}", rows)
+
+
+@alone
+@each(USABLE)
+@limit(7200)
+def test_threads_made_in_c(python):
+    """Thread states that name another thread than the one that runs them, and such as lie where others lay before."""
+    if python.root:
+        skip("the library with the threads is of this machine's own root")
+    rows = []
+    for variant in ("borrowed", "brief"):
+        found = hammer(python, variant, size(300, 20000), arguments=[HAMMER.parent / "strange.so"])
+        assert found["torn"] == 0 and found["proofs"]["agree"] == 0, f"{python.label} {variant}: {found}"
+        rows.append(line(variant, found))
+    report(f"Threads made in C, {python.label}", rows)

@@ -13,7 +13,8 @@ import subprocess
 import threading
 import time
 
-from harness import BUILD, DEADLINE, USABLE, children, each, limit, process_state, record_figure, size, target, visible
+from harness import BUILD, DEADLINE, USABLE, alone, children, each, limit, process_state, record_figure, size, target, \
+    visible
 
 HAMMER = BUILD / "tests" / "hammer"
 WAYS = {"ladder": [], "pause": ["no-perch"], "never-pause": ["never-pause"]}
@@ -54,6 +55,7 @@ def play(python, lines, disturb=None):
         return program.lines, program.wait(), program
 
 
+@alone
 @each(USABLE)
 @limit(3600)
 def test_killed_while_looking(python):
@@ -76,6 +78,7 @@ def test_killed_while_looking(python):
          "|---|---|---|---|---|---|---|", *rows]))
 
 
+@alone
 @each(USABLE)
 @each(WAYS)
 def test_system_calls_are_not_interrupted(python, way):
@@ -108,6 +111,7 @@ def queue_signals(pid, count):
             time.sleep(0.005)
 
 
+@alone
 @each(USABLE)
 @each(WAYS)
 def test_signals_arrive_in_order(python, way):
@@ -121,6 +125,7 @@ def test_signals_arrive_in_order(python, way):
     assert found["handled"] == 1, found["handled"]
 
 
+@alone
 @each(USABLE)
 @each(WAYS)
 def test_children_and_other_programs(python, way):
@@ -135,6 +140,7 @@ def test_children_and_other_programs(python, way):
     assert results[0][0] == 9 and results[0][1][-1] == "another program", results[0]
 
 
+@alone
 @each(USABLE)
 @limit(1800)
 def test_a_program_that_ends_meanwhile(python):

@@ -1,6 +1,6 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
-    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|lent
+    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|lent|borrowed LIBRARY|brief LIBRARY
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -13,6 +13,7 @@ Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "re
 The lines of one call path belong to no other, so a stack that was put together from two moments breaks a rule.
 """
 import _thread
+import ctypes
 import functools
 import os
 import random
@@ -254,6 +255,33 @@ def lend(source):
     time.sleep(1000000)
 
 
+def borrowed(source):
+    """A thread state that is made by the main thread and run by one of C's."""
+    calls(source, "t", 6)
+    driver(source, "t", 4)
+    return ["t"]
+
+
+def brief(source):
+    """Threads of C that live for a few calls, each with a thread state where the last one lay."""
+    calls(source, "t", 6)
+
+    def body(add):
+        for index in range(4):
+            add("t_0_%d(1)" % index, "t_0_%d" % index)
+    source.function("t_drive", body)
+    return ["t"]
+
+
+def hand_to_c(variant, function, library):
+    """Does not come back."""
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    strange = ctypes.PyDLL(library)
+    getattr(strange, variant)(ctypes.py_object(function))
+    time.sleep(1000000)
+
+
 def script_for(source, function, pipe, word="."):
     """Runs a function of the generated program, and says so before."""
     text = "import os\nnames = {}\nexec(compile(%r, %r, 'exec'), names)\nos.write(%d, %r)\nnames[%r]()\n"
@@ -343,10 +371,13 @@ def main(variant):
     source.run(namespace)
     rules = source.rules + [("root", __file__), ("root", threading.__file__)]
     rules += [("root", "<string>"), ("root", "<script>")]  # where another interpreter begins
+    rules += [("root", FILE)] if variant in ("borrowed", "brief") else []  # called by C
     rules += [("entry", FILE, prefix + "_drive") for prefix in prefixes]
     print("\n".join("\t".join(str(part) for part in rule) for rule in rules))
     for prefix in prefixes[1:]:
         start(prefix, variant, source, namespace)
+    if variant in ("borrowed", "brief"):
+        hand_to_c(variant, namespace["t_drive"], sys.argv[2])
     if variant == "lent":
         sys.stdout.flush()
         lend(source)
