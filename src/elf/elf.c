@@ -68,8 +68,10 @@ static int count_segments(struct dt_elf *elf, size_t *count)
 	if (elf->image || !elf->header.e_shoff)
 		return -ENOEXEC;
 	rc = elf_read(elf, elf->header.e_shoff, &first, sizeof(first));
+	if (rc < 0)
+		return rc;
 	*count = first.sh_info;
-	return rc;
+	return 0;
 }
 
 static int read_segments(struct dt_elf *elf)

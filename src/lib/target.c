@@ -84,7 +84,7 @@ static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
 	if (dt_proc_read(proc, "status", status, sizeof(status)) < 0)
 		return 0;
 	line = strstr(status, "\nTgid:");
-	leader = line ? atoi(line + strlen("\nTgid:")) : proc->pid;
+	leader = line ? (int)strtol(line + strlen("\nTgid:"), NULL, 10) : proc->pid;
 	if (leader == proc->pid)
 		return 0;
 	dt_fail(err, DT_ENOTFOUND, "%d is not a process but a thread of process %d", proc->pid, leader);

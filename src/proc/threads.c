@@ -238,7 +238,7 @@ static size_t parse_ns_pids(const char *status, int pids[NAMESPACE_DEPTH])
 static ssize_t ns_pids(const struct dt_proc *proc, int tid, int pids[NAMESPACE_DEPTH])
 {
 	struct dt_buf whole = DT_BUF_INIT;
-	char start[STATUS_START], path[THREAD_PATH];
+	char start[STATUS_START] = "", path[THREAD_PATH];
 	ssize_t length = read_thread(proc, tid, "status", start, sizeof(start)), count;
 
 	if (length < 0)

@@ -141,8 +141,7 @@ struct entry_check {
 static int innermost(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t *top,
 		     struct entry_check *check)
 {
-	uint64_t cframe;
-	uint64_t previous;
+	uint64_t cframe = 0, previous = 0;
 	int rc;
 
 	check->wanted = false;

@@ -35,11 +35,14 @@ static int run(void *library, const char *path)
 {
 	int (*run_flags)(FILE *, const char *, int, void *) = (int (*)(FILE *, const char *, int, void *))symbol(
 	    library, "PyRun_SimpleFileExFlags");
-	FILE *script = fopen(path, "r");
+	FILE *script = run_flags ? fopen(path, "r") : NULL;
+	int failed;
 
-	if (!script || !run_flags)
+	if (!script)
 		return fail(path);
-	return run_flags(script, path, 0, NULL) ? 1 : 0;
+	failed = run_flags(script, path, 0, NULL);
+	fclose(script);
+	return failed ? 1 : 0;
 }
 
 int main(int argc, char **argv)

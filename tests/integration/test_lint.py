@@ -7,7 +7,7 @@ from harness import BUILD, ROOT, each, limit, need_program, skip
 PROGRAMS = {"format": "clang-format", "tidy": "clang-tidy", "cppcheck": "cppcheck"}
 
 
-@limit(1800)
+@limit(3000)
 @each(PROGRAMS)
 def test_lint(linter):
     need_program(PROGRAMS[linter])
