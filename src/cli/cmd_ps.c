@@ -103,7 +103,8 @@ const struct dt_command dt_command_ps = {
 	"Lists every process with a Python interpreter in it, whatever its name: process id, Python version, threads, "
 	"CPU use, memory, container or pod if it runs in one, command, and the function, file and line that its "
 	"busiest thread is in at this moment. Processes that may not be read are listed with the reason.\n\n"
-	"On a terminal long lines are cut to its width; in a pipe they are whole.",
+	"On a terminal long lines are cut to its width; in a pipe they are whole. COLUMNS in the environment sets the "
+	"width in both.",
     .options = table,
     .examples = examples,
     .options_size = sizeof(struct options),

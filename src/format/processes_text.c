@@ -1,6 +1,7 @@
 /*
  * The Python processes of a host as a table. Columns are as wide as their widest cell; the last two share what is left
- * of the terminal's width.
+ * of the terminal's width. Where it is too little the command is cut first, in its middle, then the name of the
+ * function; file and line, which lead to it, stay as long as there is room for them alone.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, DOING, COLUMNS
 
 #define CONTAINER_MAX 20 /* columns; ids are long and their beginning is enough */
 #define COMMAND_MIN   12
+#define FUNCTION_MIN  8
 #define COMMAND_PAD   60 /* where nothing is cut, one long command must not push all others apart */
 #define GAP           "  "
 
@@ -35,24 +37,14 @@ static void put_size(struct dt_buf *buf, uint64_t bytes)
 	dt_buf_printf(buf, value < 9.95 && unit ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
-static void put_doing(struct dt_buf *buf, const struct dt_process *process)
+/* " (server.py:28)" */
+static void put_place(struct dt_buf *buf, const struct dt_process *process)
 {
 	struct dt_frame frame = {.file = process->file};
 	struct dt_thread thread = {.frames = &frame, .frame_count = 1};
 	struct dt_snapshot one = {.threads = &thread, .thread_count = 1};
 	struct dt_short_names names = {0};
 
-	if (process->code) {
-		dt_buf_putc(buf, '[');
-		dt_escape(buf, process->reason ? process->reason : dt_error_name(process->code));
-		dt_buf_putc(buf, ']');
-		return;
-	}
-	if (!process->function) {
-		dt_buf_puts(buf, "-");
-		return;
-	}
-	dt_escape(buf, process->function);
 	if (process->file && !dt_short_names_init(&names, &one)) {
 		dt_buf_puts(buf, " (");
 		dt_escape(buf, dt_short_name(&names, process->file));
@@ -61,8 +53,41 @@ static void put_doing(struct dt_buf *buf, const struct dt_process *process)
 		dt_buf_putc(buf, ')');
 	}
 	dt_short_names_release(&names);
+}
+
+static void put_function(struct dt_buf *buf, const struct dt_process *process, size_t columns)
+{
+	struct dt_buf place = DT_BUF_INIT, state = DT_BUF_INIT;
+	size_t taken, function = dt_columns(process->function);
+
+	put_place(&place, process);
 	if (process->state != DT_STATE_RUNNING && process->state != DT_STATE_UNKNOWN)
-		dt_buf_printf(buf, " %s", dt_state_name(process->state));
+		dt_buf_printf(&state, " %s", dt_state_name(process->state));
+	taken = dt_columns(place.data) + dt_columns(state.data);
+	if (taken + DT_MIN(function, (size_t)FUNCTION_MIN) > columns) {
+		dt_buf_clear(&state);
+		taken = dt_columns(place.data);
+	}
+	if (taken < columns)
+		dt_escape_cut(buf, process->function, columns - taken);
+	dt_buf_puts(buf, place.data + (taken >= columns && taken));
+	dt_buf_puts(buf, state.data);
+	buf->failed |= place.failed || state.failed;
+	dt_buf_release(&place);
+	dt_buf_release(&state);
+}
+
+static void put_doing(struct dt_buf *buf, const struct dt_process *process, size_t columns)
+{
+	if (process->code) {
+		dt_buf_putc(buf, '[');
+		dt_escape(buf, process->reason ? process->reason : dt_error_name(process->code));
+		dt_buf_putc(buf, ']');
+	} else if (process->function) {
+		put_function(buf, process, columns);
+	} else {
+		dt_buf_putc(buf, '-');
+	}
 }
 
 /* Where room is short, the directory of the interpreter is the least interesting part of a command. */
@@ -76,7 +101,31 @@ static const char *without_directory(const char *command)
 	return at;
 }
 
-static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum column column, bool cut)
+/* A text that is escaped already, its middle left out: "python3…server". */
+static void put_ends(struct dt_buf *buf, const char *text, size_t columns)
+{
+	size_t total = dt_columns(text), left = strlen(text), tail = columns / 2;
+
+	if (total <= columns) {
+		dt_buf_puts(buf, text);
+		return;
+	}
+	dt_escape_cut(buf, text, columns - tail);
+	while (left && total > tail) {
+		char one[8] = "";
+		uint32_t code;
+		size_t size = dt_utf8_next(text, left, &code);
+
+		memcpy(one, text, DT_MIN(size, sizeof(one) - 1));
+		total -= DT_MIN(total, dt_columns(one));
+		text += size;
+		left -= size;
+	}
+	dt_buf_puts(buf, text);
+}
+
+/* doing: how many columns the last cell may have. */
+static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum column column, bool cut, size_t doing)
 {
 	switch (column) {
 	case PID:
@@ -104,7 +153,7 @@ static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum 
 		dt_escape(buf, cut ? without_directory(process->command) : process->command);
 		break;
 	case DOING:
-		put_doing(buf, process);
+		put_doing(buf, process, doing);
 		break;
 	case COLUMNS:
 		break;
@@ -123,7 +172,7 @@ static void measure(const struct dt_process *const *rows, size_t count, size_t a
 	for (size_t i = 0; i < count; i++) {
 		for (int column = 0; column < COLUMNS; column++) {
 			dt_buf_clear(&cell);
-			put_cell(&cell, rows[i], (enum column)column, available != 0);
+			put_cell(&cell, rows[i], (enum column)column, available != 0, SIZE_MAX);
 			width[column] = DT_MAX(width[column], dt_columns(cell.data));
 		}
 		contained |= rows[i]->container != NULL;
@@ -138,13 +187,12 @@ static void measure(const struct dt_process *const *rows, size_t count, size_t a
 	for (int column = 0; column < COMMAND; column++)
 		fixed += width[column] ? width[column] + strlen(GAP) : 0;
 	left = available > fixed + strlen(GAP) ? available - fixed - strlen(GAP) : 0;
-	/* What is being done matters more than the command's tail: it gets its width first, up to two thirds. */
+	/* What is being done matters more than the command: it gets all but the little that a command needs. */
 	left = DT_MAX(left, 2 * (size_t)COMMAND_MIN);
 	if (width[COMMAND] + width[DOING] > left) {
-		size_t command = width[DOING] < left * 2 / 3 ? left - width[DOING] : left - left * 2 / 3;
-
-		width[COMMAND] = DT_MIN(width[COMMAND], command);
-		width[DOING] = left - width[COMMAND];
+		width[COMMAND] = DT_MIN(width[COMMAND], (size_t)COMMAND_MIN);
+		width[DOING] = DT_MIN(width[DOING], left - width[COMMAND]);
+		width[COMMAND] = left - width[DOING];
 	}
 }
 
@@ -189,10 +237,14 @@ static void put_row(struct dt_buf *line, const struct dt_process *process, const
 		dt_buf_clear(&cell);
 		dt_buf_clear(&cut);
 		if (process)
-			put_cell(&cell, process, column, render->columns != 0);
+			put_cell(&cell, process, column, render->columns != 0,
+				 render->columns ? width[DOING] : SIZE_MAX);
 		else
 			dt_buf_puts(&cell, titles[column]);
-		dt_escape_cut(&cut, cell.data, render->columns ? width[column] : SIZE_MAX);
+		if (column == COMMAND && render->columns && !cell.failed)
+			put_ends(&cut, cell.data, width[column]);
+		else
+			dt_escape_cut(&cut, cell.data, render->columns ? width[column] : SIZE_MAX);
 		put_padded(line, cut.data, column, width[column], dt_style_on(render, style),
 			   dt_style_off(render, style));
 	}

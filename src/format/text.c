@@ -146,6 +146,16 @@ static bool same_frame(const struct dt_frame *a, const struct dt_frame *b)
 	return a->line == b->line && same_text(a->name, b->name) && same_text(a->file, b->file);
 }
 
+/* Of a stack that kept changing the outer frames are there. None at all of a thread that does not run: its chain of
+ * frames is broken. */
+static const char *why_torn(const struct dt_thread *thread)
+{
+	bool runs = thread->state == DT_STATE_RUNNING || thread->state == DT_STATE_UNKNOWN;
+
+	return runs || thread->frame_count ? "it ran on while it was read: what could not be proven is left out"
+					   : "its frames lead nowhere: they are left out";
+}
+
 static int put_thread(struct writer *w, const struct dt_thread *thread)
 {
 	size_t limit = thread->frame_count, max = w->render->max_frames;
@@ -170,7 +180,7 @@ static int put_thread(struct writer *w, const struct dt_thread *thread)
 		put_remark(w, "", thread->frame_count - limit,
 			   limit + 1 < thread->frame_count ? " frames more" : " frame more");
 	if (thread->torn)
-		put_remark(w, "it ran on while it was read: what could not be proven is left out", 0, "");
+		put_remark(w, why_torn(thread), 0, "");
 	else if (!thread->frame_count)
 		put_remark(w, "no Python code", 0, "");
 	return dt_flush(&w->buf, w->out);

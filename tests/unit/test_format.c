@@ -261,6 +261,33 @@ static void test_processes(void **state)
 	/* None of them is in a container: the column is left out. */
 	assert_int_equal(dt_processes_text(rows + 1, 2, &(struct dt_render){.columns = 80}, golden_begin(&golden)), 0);
 	golden_end(&golden, "ps-80.txt");
+	assert_int_equal(dt_processes_text(rows + 1, 2, &(struct dt_render){.columns = 60}, golden_begin(&golden)), 0);
+	golden_end(&golden, "ps-60.txt");
+}
+
+static void test_torn(void **state)
+{
+	static const struct {
+		struct dt_thread thread;
+		const char *words;
+	} cases[] = {
+	    {{.state = DT_STATE_RUNNING, .torn = true}, "it ran on while it was read"},
+	    {{.state = DT_STATE_SLEEPING, .torn = true}, "its frames lead nowhere"},
+	    {{.state = DT_STATE_SLEEPING, .torn = true, .frames = nap, .frame_count = 1},
+	     "it ran on while it was read"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_snapshot one = {.threads = &cases[i].thread, .thread_count = 1};
+		char text[1024] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		assert_non_null(out);
+		assert_int_equal(dt_render_threads_text(&one, &plain, out), 0);
+		fclose(out);
+		assert_non_null(strstr(text, cases[i].words));
+	}
 }
 
 static void test_full_disk(void **state)
@@ -305,7 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_text),  cmocka_unit_test(test_threads_alone),       cmocka_unit_test(test_json),
 	    cmocka_unit_test(test_table), cmocka_unit_test(test_recursion_is_folded), cmocka_unit_test(test_processes),
-	    cmocka_unit_test(test_names), cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_names), cmocka_unit_test(test_full_disk),           cmocka_unit_test(test_torn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
