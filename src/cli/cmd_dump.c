@@ -79,9 +79,9 @@ static const struct dt_option table[] = {
     DT_OPTIONS_SELECTION,
     {.letter = 'f',
      .name = "format",
-     .kind = DT_VALUE_TEXT,
+     .kind = DT_VALUE_FORMAT,
      .value = "FORMAT",
-     .help = "Write text (the default) or json; an unknown name lists all there are.",
+     .help = "The output format, text by default.",
      .set = set_format},
     DT_OPTION_JSON,
     {.name = "every",
@@ -101,7 +101,8 @@ static const struct dt_option table[] = {
      .value = "WHEN",
      .choices = "auto never",
      .help = "auto (the default): where nothing gentler proves that a stack is true, the one running thread is stopped "
-	     "for one read, less than a millisecond. never: what cannot be proven is left out, and told.",
+	     "for one read, less than a millisecond. never: its stack must be the same in several looks; what cannot "
+	     "be proven is left out, and told.",
      .set = set_pause},
     {.name = "nonblocking", .help = "The same as --pause=never.", .hidden = true, .set = set_pause},
     {0},
@@ -125,8 +126,8 @@ const struct dt_command dt_command_dump = {
 	"top, with the line of source code it is at. Each thread is shown with what it is doing: running, waiting for "
 	"the GIL, in a system call or sleeping.\n\n"
 	"The program needs no preparation, is not signalled and does not notice. Every stack is one that the program "
-	"really had: it is read twice or while it stands still, never put together from two moments. What could not be "
-	"proven is left out, and the dump says so.\n\n"
+	"really had. Each stack is read while its thread stands still, or is held still for that moment, and is never "
+	"put together from two moments. What could not be proven is left out, and the dump says so.\n\n"
 	"With several processes each one is shown or its error is told. Processes found by --name, --all and "
 	"--children "
 	"that are not Python are passed over.",

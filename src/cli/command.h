@@ -16,6 +16,7 @@ enum dt_value_kind {
 	DT_VALUE_CHOICE, /* one of choices, a space-separated list */
 	DT_VALUE_FILE,
 	DT_VALUE_COMMAND, /* the name of a command */
+	DT_VALUE_FORMAT,  /* the name of an output format: one of dt_formats() */
 };
 
 struct dt_option {

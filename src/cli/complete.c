@@ -53,6 +53,11 @@ static void bash_words(FILE *out, enum dt_value_kind kind, const char *choices)
 		put_command_names(out);
 		fputs("' -- \"$cur\"))", out);
 		break;
+	case DT_VALUE_FORMAT:
+		fputs("COMPREPLY=($(compgen -W '", out);
+		dt_help_formats(out, " ");
+		fputs("' -- \"$cur\"))", out);
+		break;
 	case DT_VALUE_FILE:
 		fputs("COMPREPLY=($(compgen -f -- \"$cur\"))", out);
 		break;
@@ -120,6 +125,11 @@ static void zsh_action(FILE *out, enum dt_value_kind kind, const char *choices)
 		break;
 	case DT_VALUE_COMMAND:
 		fputs("_darter_commands", out);
+		break;
+	case DT_VALUE_FORMAT:
+		putc('(', out);
+		dt_help_formats(out, " ");
+		putc(')', out);
 		break;
 	case DT_VALUE_FILE:
 		fputs("_files", out);
@@ -196,6 +206,11 @@ static void fish_words(FILE *out, enum dt_value_kind kind, const char *choices)
 	case DT_VALUE_COMMAND:
 		fputs(" -a '", out);
 		put_command_names(out);
+		putc('\'', out);
+		break;
+	case DT_VALUE_FORMAT:
+		fputs(" -a '", out);
+		dt_help_formats(out, " ");
 		putc('\'', out);
 		break;
 	case DT_VALUE_FILE:

@@ -53,6 +53,12 @@ static void put_paragraphs(FILE *out, const char *text, size_t columns)
 	}
 }
 
+void dt_help_formats(FILE *out, const char *between)
+{
+	for (const struct dt_format *const *format = dt_formats(); *format; format++)
+		fprintf(out, "%s%s", format == dt_formats() ? "" : between, (*format)->name);
+}
+
 static void put_option(FILE *out, const struct dt_option *option, size_t columns)
 {
 	char head[128];
@@ -70,6 +76,11 @@ static void put_option(FILE *out, const struct dt_option *option, size_t columns
 	}
 	fprintf(out, "%*s", OPTION_COLUMN - length, "");
 	wrap(out, option->help, strlen(option->help), OPTION_COLUMN, OPTION_COLUMN, columns);
+	if (option->kind == DT_VALUE_FORMAT) {
+		fprintf(out, "%*sOne of: ", OPTION_COLUMN, "");
+		dt_help_formats(out, ", ");
+		fputs(".\n", out);
+	}
 }
 
 static size_t usable(size_t columns)

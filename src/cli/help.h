@@ -7,6 +7,9 @@
 void dt_help_overview(FILE *out, size_t columns);
 void dt_help_command(const struct dt_command *command, FILE *out, size_t columns);
 
+/* The names of all output formats, with something between them. */
+void dt_help_formats(FILE *out, const char *between);
+
 /* scdoc source of darter(1) (NULL) or darter-COMMAND(1). */
 void dt_help_man(const struct dt_command *command, FILE *out);
 

@@ -46,6 +46,11 @@ static void put_options(FILE *out, const struct dt_option *option)
 			fprintf(out, " _%s_", option->value);
 		fputs("\n\t", out);
 		put(out, option->help);
+		if (option->kind == DT_VALUE_FORMAT) {
+			fputs(" One of: ", out);
+			dt_help_formats(out, ", ");
+			putc('.', out);
+		}
 		fputs("\n\n", out);
 	}
 }

@@ -147,7 +147,7 @@ def test_completions_are_valid(shell):
     checked = subprocess.run([shell, "--no-execute" if shell == "fish" else "-n"], input=script, text=True,
                              capture_output=True, timeout=DEADLINE)
     assert checked.returncode == 0 and checked.stderr == "", checked.stderr
-    for word in (*commands(), "full-filenames", "auto always never"):
+    for word in (*commands(), "full-filenames", "auto always never", "text json"):
         assert word in script, f"{word} is not completed"
 
 
@@ -166,6 +166,8 @@ def test_bash_completes():
     assert complete("darter", "dump", "--full") == ["--full-filenames"]
     assert complete("darter", "dump", "--pause", "n") == ["never"]
     assert complete("darter", "dump", "--pause", "=", "n") == ["never"]
+    assert {"text", "json"} <= set(complete("darter", "dump", "--format", ""))
+    assert complete("darter", "dump", "-f", "js") == ["json"]
     assert set(complete("darter", "completion", "")) == set(SHELLS)
     with target(SYSTEM, "sleeper.py") as program:
         assert str(program.pid) in complete("darter", "dump", "")
