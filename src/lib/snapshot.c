@@ -117,10 +117,9 @@ static void add_warnings(struct dt_target *target, const struct dt_look *look, c
 					  "process %d is traced by process %d (%s), so nothing could be paused",
 					  snapshot->pid, look->tracer, tracer_name(target, look->tracer));
 	if (look->torn)
-		text[2] = dt_arena_printf(
-		    &target->arena,
-		    "the stacks of %u threads changed too fast to be proven: their inner frames are left out",
-		    look->torn);
+		text[2] = dt_arena_printf(&target->arena,
+					  "the stacks of %u threads could not be proven: what is not known is left out",
+					  look->torn);
 	if (!look->walk.lists_whole)
 		text[3] = dt_arena_strdup(&target->arena, "threads began and ended all the time: some may be missing");
 	for (size_t i = 0; i < WARNINGS; i++)
