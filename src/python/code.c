@@ -21,7 +21,8 @@
 #define CACHE_LIMIT ((size_t)128 << 20) /* dropped at the next beginning when it holds more */
 #define HEAD_LIMIT  1024
 #define FILE_SLOTS  256
-#define TABLE_CHECK 1024 /* bytes of a line table that are compared */
+#define RESUMABLE   (0x20 | 0x80 | 0x200) /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
+#define TABLE_CHECK 1024                  /* bytes of a line table that are compared */
 
 struct kept {
 	struct dt_code code; /* first: handed out */
@@ -239,6 +240,8 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	kept->table_object = field(cache, layout->code.linetable);
 	kept->code.address = address;
 	kept->code.first_line = dt_get32(cache->head + layout->code.firstlineno);
+	if (layout->code.flags != DT_ABSENT && layout->code.flags + 4 <= cache->head_end)
+		kept->code.resumable = dt_get32(cache->head + layout->code.flags) & RESUMABLE;
 	if (layout->code.firsttraceable != DT_ABSENT) {
 		uint32_t units = dt_get32(cache->head + layout->code.firsttraceable);
 

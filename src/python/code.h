@@ -16,6 +16,7 @@ struct dt_code {
 	const char *file;
 	uint32_t first_line;
 	uint32_t first_traceable; /* bytes; 0 before 3.11 */
+	bool resumable;           /* a generator or coroutine; false where the layout has no flags */
 	uint64_t bytecode;        /* 3.11+: address of the first instruction; before: 0 */
 	const uint8_t *table;
 	size_t table_size;

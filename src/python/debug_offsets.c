@@ -320,6 +320,7 @@ static void set_constants(const struct reader *reader, struct parsed *parsed)
 	layout->interpreter.size = parsed->sizes[INTERP];
 	layout->thread.size = parsed->sizes[THREAD];
 	layout->thread.cframe = DT_ABSENT;
+	layout->code.flags = DT_ABSENT;
 	layout->cframe.size = layout->cframe.current_frame = layout->cframe.previous = DT_ABSENT;
 	layout->frame.size = parsed->sizes[FRAME];
 	layout->frame.is_entry = layout->frame.stacktop = DT_ABSENT;

@@ -105,6 +105,7 @@ struct dt_layout {
 		uint32_t filename, name, qualname; /* qualname DT_ABSENT before 3.11 */
 		uint32_t linetable;                /* co_lnotab up to 3.9 */
 		uint32_t firstlineno;
+		uint32_t flags;          /* int; DT_ABSENT from 3.13 on */
 		uint32_t firsttraceable; /* int, 3.11+, in code units; DT_ABSENT before */
 		uint32_t bytecode;       /* 3.11+: co_code_adaptive inside the code object; before: pointer to bytes */
 		uint32_t tlbc;           /* free-threaded 3.14+ */

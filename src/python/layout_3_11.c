@@ -75,6 +75,7 @@ const struct dt_layout dt_layout_3_11 = {
 		.qualname = 128,
 		.linetable = 136,
 		.firstlineno = 72,
+		.flags = 48,
 		.firsttraceable = 168,
 		.bytecode = 184,
 		.tlbc = DT_ABSENT,

@@ -75,6 +75,7 @@ const struct dt_layout dt_layout_3_12 = {
 		.qualname = 128,
 		.linetable = 136,
 		.firstlineno = 68,
+		.flags = 48,
 		.firsttraceable = 176,
 		.bytecode = 192,
 		.tlbc = DT_ABSENT,

@@ -75,6 +75,7 @@ const struct dt_layout dt_layout_3_9 = {
 		.qualname = DT_ABSENT,
 		.linetable = 120,
 		.firstlineno = 40,
+		.flags = 36,
 		.firsttraceable = DT_ABSENT,
 		.bytecode = 48,
 		.tlbc = DT_ABSENT,

@@ -18,15 +18,17 @@
 #include "sample/state.h"
 #include "sample/suspects.h"
 
-#define ATTEMPTS       40         /* before looks must agree instead */
-#define BETWEEN_TRIES  5          /* looks at a thread that is just entering; a real one is past it by then */
-#define BROKEN_TRIES   12         /* looks at a thread or list that leads nowhere */
-#define UNKNOWN_TRIES  8          /* attempts with a suspect that cannot be told: it may be just beginning or ending */
-#define PROGRESS_NS    200000000u /* to wait for a thread to get on */
-#define NAP_NS         100000
-#define AGREE_ATTEMPTS 24
-#define LOOK_CPU_NS    2000000000u /* of our own, after which nothing more is tried: a hostile target may make it slow */
-#define LOOK_NS        20000000000u /* the same by the clock: on a busy machine we wait more than we work */
+#define ATTEMPTS        40 /* before looks must agree instead */
+#define BETWEEN_TRIES   5  /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES    12 /* looks at a thread or list that leads nowhere */
+#define AMBIGUOUS_TRIES 3  /* looks at a suspect that may be run by another thread, before everybody is suspect */
+#define UNKNOWN_TRIES   8  /* attempts with a suspect that cannot be told: it may be just beginning or ending */
+#define PROGRESS_NS     200000000u /* to wait for a thread to get on */
+#define NAP_NS          100000
+#define AGREE_ATTEMPTS  24
+#define JITTER_NS       250000
+#define LOOK_CPU_NS     2000000000u /* of our own, after which nothing more is tried: a hostile target may make it slow */
+#define LOOK_NS         20000000000u /* the same by the clock: on a busy machine we wait more than we work */
 
 struct dt_sampler {
 	const struct dt_proc *proc;
@@ -42,9 +44,10 @@ struct dt_sampler {
 	void *context;
 	bool warm;      /* there was a look: codes and pages are known */
 	bool everybody; /* thread states may be run by other threads than they name: all threads are suspect */
-	unsigned between, broken, unknown;
+	unsigned between, broken, unknown, ambiguous;
 	struct dt_suspects suspects;
 	uint64_t began_ns, began_cpu_ns;
+	uint64_t random;
 	struct dt_holds holds;
 	struct dt_look look;
 };
@@ -155,7 +158,8 @@ static bool stood_still(struct dt_sampler *s)
 		return false;
 	if (s->everybody || !dt_suspects_ambiguous(&s->suspects, &s->look.walk))
 		return true;
-	s->everybody = true;
+	/* A thread that waits for a page with the GIL in hand looks like that for a moment, too. */
+	s->everybody = ++s->ambiguous >= AMBIGUOUS_TRIES;
 	return false;
 }
 
@@ -344,10 +348,16 @@ static bool doubtful(const struct dt_walk_thread *thread, bool suspect)
 	return thread->end == DT_WALK_BROKEN || (suspect && thread->end == DT_WALK_BETWEEN);
 }
 
+/* Looks at equal distances may meet a loop at the same place each time: they are taken at unequal ones. */
+static void jitter(struct dt_sampler *s)
+{
+	s->random = s->random * UINT64_C(6364136223846793005) + (uint64_t)getpid() + 1;
+	nanosleep(&(struct timespec){.tv_nsec = (long)(s->random >> 33) % JITTER_NS}, NULL);
+}
+
 /* Rung 4: see agree.h. Threads that are no suspects need no agreement if the words were equal around the last look. */
 static int look_until_agreed(struct dt_sampler *s)
 {
-	struct dt_walk previous = {0};
 	struct dt_agree before = {0};
 	struct dt_agree now = {0};
 	struct dt_look *look = &s->look;
@@ -360,13 +370,13 @@ static int look_until_agreed(struct dt_sampler *s)
 		if (rc < 0)
 			return rc;
 		s->current ^= 1;
+		jitter(s);
 		rc = look_once(s);
 		if (rc < 0)
 			return rc;
 		words = dt_suspects_words_equal(s->live, s->python, &s->suspects, &look->walk);
-		if (dt_agree_step(&previous, &before, &look->walk, &s->arenas[s->current], &now) < 0)
+		if (dt_agree_step(&before, &look->walk, &s->arenas[s->current], &now) < 0)
 			return -ENOMEM;
-		previous = look->walk;
 		before = now;
 		for (size_t t = 0; t < now.count; t++) {
 			bool suspect = !words || dt_suspects_find(&s->suspects, now.threads[t].address);
@@ -486,7 +496,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	dt_holds_begin(&s->holds);
 	s->began_ns = dt_clock_ns();
 	s->began_cpu_ns = cpu_ns();
-	s->between = s->broken = s->unknown = 0;
+	s->between = s->broken = s->unknown = s->ambiguous = 0;
 	for (int i = 0; i < ATTEMPTS && verdict == DT_AGAIN && !late(s); i++) {
 		rc = attempt(s, &verdict);
 		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)

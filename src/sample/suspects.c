@@ -174,8 +174,10 @@ bool dt_suspects_ambiguous(const struct dt_suspects *suspects, const struct dt_w
 			continue;
 		if (suspect->words.locked && !suspect->running)
 			return true;
+		/* A new thread state without frames names its maker for a moment, and is run by nobody. */
 		for (size_t t = 0; t < walk->thread_count; t++)
-			if (walk->threads[t].address != suspect->thread && walk->threads[t].ident == suspect->ident)
+			if (walk->threads[t].address != suspect->thread && walk->threads[t].ident == suspect->ident &&
+			    walk->threads[t].top)
 				return true;
 	}
 	return false;

@@ -65,6 +65,7 @@
 	F(code.qualname) \
 	F(code.linetable) \
 	F(code.firstlineno) \
+	F(code.flags) \
 	F(code.firsttraceable) \
 	F(code.bytecode) \
 	F(code.tlbc) \

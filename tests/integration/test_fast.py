@@ -31,10 +31,10 @@ def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), c
     label = f"{python.label} {variant} {' '.join(options)}"
     assert done.returncode in (0, 1), f"{label}: exit code {done.returncode}: {done.stderr}"
     found = json.loads(done.stdout)
-    assert found["snapshots"] == looks and found["frames"] > 0, f"{label}: {found}"
+    assert found["snapshots"] == looks, f"{label}: {found}"
     assert found["impossible"] == 0, f"{label}: {found['impossible']} impossible, the first: {found['first']}"
-    # Had the target stood still, nothing would be shown by this.
-    assert found["changed"] > 0, f"{label}: {found}"
+    # Had the target stood still, nothing would be shown by this. Where nothing may be held, all of it may be torn.
+    assert found["torn"] == found["threads"] or (found["changed"] > 0 and found["frames"] > 0), f"{label}: {found}"
     return found
 
 

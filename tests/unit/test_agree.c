@@ -24,29 +24,28 @@ static struct dt_walk walk_of(struct dt_walk_thread *threads, size_t count)
 	return (struct dt_walk){.threads = threads, .thread_count = count};
 }
 
-static struct dt_agree step(struct dt_arena *arena, struct dt_walk previous, struct dt_agree before, struct dt_walk now)
+static struct dt_agree step(struct dt_arena *arena, struct dt_agree before, struct dt_walk now)
 {
 	struct dt_agree result;
 
-	assert_int_equal(dt_agree_step(&previous, &before, &now, arena, &result), 0);
+	assert_int_equal(dt_agree_step(&before, &now, arena, &result), 0);
 	return result;
 }
 
 static void equal_looks_are_counted(void **state)
 {
 	struct dt_walk_thread thread = thread_of(1, stack_a, FRAMES);
-	struct dt_walk none = {0};
 	struct dt_agree before = {0};
 	struct dt_arena arena;
 	struct dt_agree result;
 
 	(void)state;
 	dt_arena_init(&arena, 0);
-	result = step(&arena, none, before, walk_of(&thread, 1));
+	result = step(&arena, before, walk_of(&thread, 1));
 	assert_int_equal(result.threads[0].equal, 1);
 	assert_int_equal(result.threads[0].common, 0); /* one look alone has nothing in common with another */
 	for (unsigned looks = 2; looks < 8; looks++) {
-		result = step(&arena, walk_of(&thread, 1), result, walk_of(&thread, 1));
+		result = step(&arena, result, walk_of(&thread, 1));
 		assert_int_equal(result.threads[0].equal, looks);
 		assert_int_equal(result.threads[0].common, FRAMES);
 	}
@@ -67,8 +66,8 @@ static void another_instruction_of_an_outer_frame_is_another_stack(void **state)
 	moved[2].ip = 77;
 	now_thread = thread_of(1, moved, FRAMES);
 	dt_arena_init(&arena, 0);
-	first = step(&arena, (struct dt_walk){0}, (struct dt_agree){0}, walk_of(&before_thread, 1));
-	result = step(&arena, walk_of(&before_thread, 1), first, walk_of(&now_thread, 1));
+	first = step(&arena, (struct dt_agree){0}, walk_of(&before_thread, 1));
+	result = step(&arena, first, walk_of(&now_thread, 1));
 	assert_int_equal(result.threads[0].equal, 1);
 	assert_int_equal(result.threads[0].common, 1);
 	dt_arena_release(&arena);
@@ -83,18 +82,18 @@ static void what_is_in_common_never_grows_by_a_change(void **state)
 
 	(void)state;
 	dt_arena_init(&arena, 0);
-	result = step(&arena, (struct dt_walk){0}, (struct dt_agree){0}, walk_of(&a, 1));
-	result = step(&arena, walk_of(&a, 1), result, walk_of(&b, 1));
+	result = step(&arena, (struct dt_agree){0}, walk_of(&a, 1));
+	result = step(&arena, result, walk_of(&b, 1));
 	assert_int_equal(result.threads[0].common, 2);
-	result = step(&arena, walk_of(&b, 1), result, walk_of(&a, 1));
+	result = step(&arena, result, walk_of(&a, 1));
 	assert_int_equal(result.threads[0].common, 2);
 	assert_int_equal(result.threads[0].equal, 1);
 	/* Agreement that is too short does not make up for it, full agreement does. */
 	for (unsigned looks = 2; looks < DT_AGREE_LOOKS; looks++) {
-		result = step(&arena, walk_of(&a, 1), result, walk_of(&a, 1));
+		result = step(&arena, result, walk_of(&a, 1));
 		assert_int_equal(result.threads[0].common, 2);
 	}
-	result = step(&arena, walk_of(&a, 1), result, walk_of(&a, 1));
+	result = step(&arena, result, walk_of(&a, 1));
 	assert_int_equal(result.threads[0].common, FRAMES);
 	dt_arena_release(&arena);
 }
@@ -108,8 +107,8 @@ static void threads_are_found_wherever_they_stand(void **state)
 
 	(void)state;
 	dt_arena_init(&arena, 0);
-	result = step(&arena, (struct dt_walk){0}, (struct dt_agree){0}, walk_of(before_threads, 2));
-	result = step(&arena, walk_of(before_threads, 2), result, walk_of(now_threads, 2));
+	result = step(&arena, (struct dt_agree){0}, walk_of(before_threads, 2));
+	result = step(&arena, result, walk_of(now_threads, 2));
 	assert_int_equal(result.threads[0].equal, 1);
 	assert_int_equal(result.threads[1].equal, 2);
 	dt_arena_release(&arena);
@@ -124,9 +123,9 @@ static void a_broken_stack_agrees_with_nothing(void **state)
 	(void)state;
 	thread.end = DT_WALK_BROKEN;
 	dt_arena_init(&arena, 0);
-	result = step(&arena, (struct dt_walk){0}, (struct dt_agree){0}, walk_of(&thread, 1));
+	result = step(&arena, (struct dt_agree){0}, walk_of(&thread, 1));
 	assert_int_equal(result.threads[0].equal, 0);
-	result = step(&arena, walk_of(&thread, 1), result, walk_of(&thread, 1));
+	result = step(&arena, result, walk_of(&thread, 1));
 	assert_int_equal(result.threads[0].equal, 0);
 	dt_arena_release(&arena);
 }
