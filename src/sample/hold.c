@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/util.h"
 
 #define PERCH_MISSES  3 /* in a row, before pausing */
-#define PAUSE_DENIALS 3 /* before pausing is believed to be forbidden: an ending thread refuses too */
+#define PAUSE_DENIALS 8 /* before pausing is believed to be forbidden */
+#define ENDING_NS     300000
 
 void dt_holds_begin(struct dt_holds *holds)
 {
@@ -82,12 +84,16 @@ static int foreign_tracer(const struct dt_proc *proc)
 	return access(path, F_OK) == 0 ? 0 : info.tracer;
 }
 
-/* A refusal is final if the kernel says so several times, not if a tracer happens to be there. */
-static enum dt_verdict denied(struct dt_holds *holds)
+/* A refusal is final if the kernel says so several times of threads that live on: one that is ending cannot be traced
+ * either, and is gone soon after. Nor does it count if a tracer happens to be there. */
+static enum dt_verdict denied(struct dt_holds *holds, int tid)
 {
 	holds->tracer = foreign_tracer(holds->proc);
 	if (holds->tracer)
 		return DT_HOPELESS;
+	nanosleep(&(struct timespec){.tv_nsec = ENDING_NS}, NULL);
+	if (!dt_thread_exists(holds->proc, tid))
+		return DT_AGAIN;
 	if (++holds->pause_denials < PAUSE_DENIALS)
 		return DT_AGAIN;
 	holds->pause_refused = true;
@@ -106,7 +112,7 @@ static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_sus
 			return DT_HOPELESS;
 		rc = dt_pause_begin(holds->proc, suspect->tid, &holds->pauses[holds->pause_count]);
 		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
-			return denied(holds);
+			return denied(holds, suspect->tid);
 		if (rc < 0)
 			return DT_AGAIN;
 		holds->pause_count++;
