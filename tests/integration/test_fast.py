@@ -39,9 +39,9 @@ def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), c
 
 
 def hardly_torn(found, label):
-    """Where threads may be held a stack is as good as always proven. How many were not depends on the machine's load, and is
-    in the figures; that one in a hundred is not would be a mistake."""
-    assert found["torn"] * 100 <= found["threads"], f"{label}: {found}"
+    """Where threads may be held nearly every stack is proven. How many are not depends on the machine, and on how fast threads begin and
+    end; the figures tell. One in ten would be a mistake."""
+    assert found["torn"] * 10 <= found["threads"], f"{label}: {found}"
 
 
 def line(name, found):
