@@ -18,11 +18,11 @@
 #include "sample/state.h"
 #include "sample/suspects.h"
 
-#define ATTEMPTS        40 /* before looks must agree instead */
-#define BETWEEN_TRIES   5  /* looks at a thread that is just entering; a real one is past it by then */
-#define BROKEN_TRIES    12 /* looks at a thread or list that leads nowhere */
-#define AMBIGUOUS_TRIES 3  /* looks at a suspect that may be run by another thread, before everybody is suspect */
-#define UNKNOWN_TRIES   8  /* attempts with a suspect that cannot be told: it may be just beginning or ending */
+#define ATTEMPTS        200 /* before looks must agree instead; threads that begin and end all the time take many */
+#define BETWEEN_TRIES   5   /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES    12  /* looks at a thread or list that leads nowhere */
+#define AMBIGUOUS_TRIES 3   /* looks at a suspect that may be run by another thread, before everybody is suspect */
+#define UNKNOWN_TRIES   8   /* attempts that meet the same suspect who cannot be told */
 #define PROGRESS_NS     200000000u /* to wait for a thread to get on */
 #define NAP_NS          100000
 #define AGREE_ATTEMPTS  24
@@ -48,6 +48,7 @@ struct dt_sampler {
 	struct dt_suspects suspects;
 	uint64_t began_ns, began_cpu_ns;
 	uint64_t random;
+	uint64_t unknown_switches; /* of all GILs, when a suspect could not be told */
 	struct dt_holds holds;
 	struct dt_look look;
 };
@@ -239,6 +240,20 @@ static void let_it_get_on(struct dt_sampler *s, int tid, uint64_t slices)
 	       dt_clock_ns() - start < PROGRESS_NS);
 }
 
+/* A suspect who cannot be told is just beginning or ending as a rule. It is a lost case only if the GIL has not moved
+ * on from it. */
+static bool stays_unknown(struct dt_sampler *s)
+{
+	uint64_t switches = 0;
+
+	for (size_t i = 0; i < s->suspects.gils; i++)
+		switches += s->suspects.list[i].words.switches;
+	if (switches != s->unknown_switches)
+		s->unknown = 0;
+	s->unknown_switches = switches;
+	return ++s->unknown > UNKNOWN_TRIES;
+}
+
 static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 {
 	uint64_t slices = 0;
@@ -255,7 +270,7 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 		return rc;
 	}
 	if (s->suspects.unknown) {
-		*verdict = ++s->unknown > UNKNOWN_TRIES ? DT_HOPELESS : DT_AGAIN;
+		*verdict = stays_unknown(s) ? DT_HOPELESS : DT_AGAIN;
 		nap();
 		return 0;
 	}
