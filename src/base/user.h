@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The name of a user cut to size, "" if there is none. Asks the system's databases, which may be slow: remember it. */
+/* The name of a user in /etc/passwd cut to size, "" if there is none. The file may be long: remember the name. */
 void dt_user_name(uid_t uid, char *name, size_t size);
 
 #endif

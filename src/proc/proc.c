@@ -204,7 +204,7 @@ int dt_dir_numbers(int fd, int **numbers, size_t *count)
 	bool sorted = true;
 	ssize_t got;
 
-	while ((got = getdents64(fd, chunk, sizeof(chunk))) > 0) {
+	while ((got = getdents64(fd, (void *)chunk, sizeof(chunk))) > 0) {
 		for (ssize_t at = 0; at < got;) {
 			const struct dirent64 *entry = (const void *)(chunk + at);
 			int rc = append_number(entry->d_name, &list, &found, &capacity);

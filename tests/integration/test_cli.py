@@ -5,12 +5,14 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import schema
-from harness import DARTER, DEADLINE, ROOT, SYSTEM, USABLE, darter, each, need_program, target, wait_for
+from harness import DARTER, DEADLINE, ROOT, SYSTEM, USABLE, darter, each, need_program, need_root, target, wait_for
 
 SHELLS = ("bash", "zsh", "fish")
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
@@ -94,6 +96,15 @@ def test_version():
     assert re.fullmatch(r"darter \d+\.\d+\.\d+\n", darter("version", check=0).stdout)
     assert darter("--version", check=0).stdout == darter("-V", check=0).stdout == darter("version").stdout
     assert json.loads(darter("version", "--json", check=0).stdout)["schema"] == "darter.version/1"
+
+
+def test_starts_in_an_empty_root():
+    """As it does when it is copied into a container that has nothing in common with this system."""
+    need_root()
+    with tempfile.TemporaryDirectory(prefix="darter-root-") as folder:
+        shutil.copy(DARTER, folder)
+        done = subprocess.run(["chroot", folder, "/darter", "version"], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.stdout == darter("version").stdout, done.stderr
 
 
 # ---- mistakes ----

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/user.h"
 #include "base/util.h"
 
 static void an_arena_settles_on_one_block(void **state)
@@ -93,12 +94,26 @@ static void numbers_are_whole_or_refused(void **state)
 	assert_false(dt_parse_u64("11", 10, &value));
 }
 
+static void test_user_name(void **state)
+{
+	char name[32];
+	char cut[3];
+
+	(void)state;
+	dt_user_name(0, name, sizeof(name));
+	assert_string_equal(name, "root");
+	dt_user_name(0, cut, sizeof(cut));
+	assert_string_equal(cut, "ro");
+	dt_user_name((uid_t)-2, name, sizeof(name));
+	assert_string_equal(name, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_arena_settles_on_one_block), cmocka_unit_test(an_arena_keeps_its_limit),
 	    cmocka_unit_test(a_buffer_grows_and_clears),     cmocka_unit_test(errors_carry_text_and_hints),
-	    cmocka_unit_test(numbers_are_whole_or_refused),
+	    cmocka_unit_test(numbers_are_whole_or_refused),  cmocka_unit_test(test_user_name),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
