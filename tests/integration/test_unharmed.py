@@ -67,9 +67,9 @@ def test_killed_while_looking(python):
     for way, options in WAYS.items():
         found = {}
         _, code, program = play(python, lines,
-                                lambda pid: found.update(run_assault(pid, size(50, 3400), *options)))
+                                lambda pid: found.update(run_assault(pid, size(50, 1200), *options)))
         assert (program.lines, code) == expected, (way, program.lines, code)
-        assert found["rounds"] == size(50, 3400) and found["left"] == 0, (way, found)
+        assert found["rounds"] == size(50, 1200) and found["left"] == 0, (way, found)
         assert found["takes"] > 0 and found["failures"] == 0, (way, found)
         rows.append(f"| {way} | {found['rounds']} | {found['attaches']} | {found['takes']} | {found['pauses']} | "
                     f"{found['soon']} | {found['left']} |")
