@@ -5,7 +5,7 @@
  *
  * Before a copy is used in a look it is held against memory:
  *   - the object from its type up to its last pointer, byte by byte (all of that is constant while the object lives);
- *   - the text of its name and file name, and its line table.
+ *   - the text of its name and file name, and its line table, from beginning to end.
  * The second part is for a program that makes and drops functions in a loop: the allocator may well give every piece of
  * the new one the address of the same piece of the old one.
  */
@@ -22,12 +22,13 @@
 #define HEAD_LIMIT  1024
 #define FILE_SLOTS  256
 #define RESUMABLE   (0x20 | 0x80 | 0x200) /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
-#define TABLE_CHECK 1024                  /* bytes of a line table that are compared */
+#define CHUNK       4096                  /* of a line table that is compared: a page, where it is one */
 
 struct kept {
 	struct dt_code code; /* first: handed out */
 	uint32_t look;       /* in which it was last found to be true */
 	uint64_t name_object, file_object, table_object;
+	uint64_t table_size;             /* as the target says: code.table_size is 0 beyond the limit */
 	uint64_t name_print, file_print; /* see dt_text_print */
 	uint8_t head[];
 };
@@ -161,13 +162,43 @@ static int check_type(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t 
 	return 0;
 }
 
+static uint32_t first_traceable(const struct dt_code_cache *cache)
+{
+	uint32_t units;
+
+	if (cache->layout->code.firsttraceable == DT_ABSENT)
+		return 0;
+	units = dt_get32(cache->head + cache->layout->code.firsttraceable);
+	return units <= INT32_MAX / 2 ? units * 2 : 0;
+}
+
+static int read_table_size(const struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, uint64_t *size)
+{
+	return dt_mem_read_u64(mem, object + cache->layout->bytes.ob_size, size);
+}
+
+/* All of the table: it may differ in its last byte alone. Chunks end where pages do, so that an image copies each from
+ * one place. */
+static bool same_table(const struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
+{
+	uint64_t address = kept->table_object + cache->layout->bytes.ob_sval;
+	uint64_t size;
+	uint8_t chunk[CHUNK];
+
+	if (read_table_size(cache, mem, kept->table_object, &size) < 0 || size != kept->table_size)
+		return false;
+	for (size_t at = 0, part; at < kept->code.table_size; at += part) {
+		part = DT_MIN(kept->code.table_size - at, CHUNK - (size_t)((address + at) % CHUNK));
+		if (dt_mem_read(mem, address + at, chunk, part) < 0 || memcmp(chunk, kept->code.table + at, part) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* Whether a copy is still what lies in memory; cache->head holds the object as it is now. */
 static bool still_true(struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
 {
-	uint8_t table[TABLE_CHECK];
 	uint64_t print;
-	size_t size = DT_MIN(kept->code.table_size, sizeof(table));
-	uint64_t table_size;
 
 	if (memcmp(kept->head, cache->head + cache->head_start, cache->head_end - cache->head_start) != 0)
 		return false;
@@ -175,13 +206,7 @@ static bool still_true(struct dt_code_cache *cache, struct dt_mem *mem, const st
 		return false;
 	if (dt_text_print(mem, cache->layout, kept->file_object, &print) < 0 || print != kept->file_print)
 		return false;
-	if (!kept->code.table)
-		return true;
-	if (dt_mem_read_u64(mem, kept->table_object + cache->layout->bytes.ob_size, &table_size) < 0 ||
-	    table_size != kept->code.table_size)
-		return false;
-	return dt_mem_read(mem, kept->table_object + cache->layout->bytes.ob_sval, table, size) == 0 &&
-	       memcmp(table, kept->code.table, size) == 0;
+	return kept->code.first_traceable == first_traceable(cache) && same_table(cache, mem, kept);
 }
 
 /* A name beyond the limit is no reason to lose the stack. */
@@ -242,11 +267,7 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	kept->code.first_line = dt_get32(cache->head + layout->code.firstlineno);
 	if (layout->code.flags != DT_ABSENT && layout->code.flags + 4 <= cache->head_end)
 		kept->code.resumable = dt_get32(cache->head + layout->code.flags) & RESUMABLE;
-	if (layout->code.firsttraceable != DT_ABSENT) {
-		uint32_t units = dt_get32(cache->head + layout->code.firsttraceable);
-
-		kept->code.first_traceable = units <= INT32_MAX / 2 ? units * 2 : 0;
-	}
+	kept->code.first_traceable = first_traceable(cache);
 	if (layout->line_kind == DT_LINES_LOCATIONS)
 		kept->code.bytecode = address + layout->code.bytecode;
 	rc = read_text(cache, mem, kept->name_object, &kept->code.name);
@@ -254,6 +275,8 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 		rc = read_file(cache, mem, kept->file_object, &kept->code.file);
 	if (rc == 0)
 		rc = read_table(cache, mem, &kept->code, kept->table_object);
+	if (rc == 0)
+		rc = read_table_size(cache, mem, kept->table_object, &kept->table_size);
 	if (rc == 0)
 		rc = dt_text_print(mem, layout, kept->name_object, &kept->name_print);
 	if (rc == 0)

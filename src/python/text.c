@@ -125,19 +125,22 @@ static int find_text(struct dt_mem *mem, const struct dt_layout *layout, uint64_
 	return 0;
 }
 
-/* FNV-1a */
+/* Eight bytes at a time; every step can be undone, so that what differs once stays different until it is mixed with
+ * more. `data` holds a multiple of eight bytes, the last ones 0 where there is less. */
 static uint64_t mix(uint64_t print, const uint8_t *data, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		print = (print ^ data[i]) * UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < size; i += 8) {
+		print = (print ^ dt_get64(data + i)) * UINT64_C(0x9e3779b97f4a7c15);
+		print ^= print >> 32;
+	}
 	return print;
 }
 
 int dt_text_print(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, uint64_t *print)
 {
 	struct text_place place = {0};
-	uint8_t part[256];
-	size_t size, first;
+	uint8_t part[1024];
+	size_t size;
 	int rc = find_text(mem, layout, object, &place);
 
 	*print = UINT64_C(0xcbf29ce484222325);
@@ -146,17 +149,16 @@ int dt_text_print(struct dt_mem *mem, const struct dt_layout *layout, uint64_t o
 	if (rc < 0)
 		return rc;
 	size = place.count * place.kind;
-	first = DT_MIN(size, sizeof(part));
-	rc = dt_mem_read(mem, place.data, part, first);
-	if (rc < 0)
-		return rc;
-	*print = mix(*print ^ size, part, first);
-	if (size > first) {
-		rc = dt_mem_read(mem, place.data + size - first, part, first);
-		if (rc == 0)
-			*print = mix(*print, part, first);
+	*print ^= (uint64_t)size << 8 | place.kind;
+	for (size_t at = 0, length; at < size; at += length) {
+		length = DT_MIN(size - at, sizeof(part));
+		rc = dt_mem_read(mem, place.data + at, part, length);
+		if (rc < 0)
+			return rc;
+		memset(part + length, 0, -length % 8);
+		*print = mix(*print, part, length);
 	}
-	return rc;
+	return 0;
 }
 
 int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena,

@@ -16,8 +16,8 @@
 int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena,
 		 const char **text);
 
-/* A number made from the characters of a str: its first and last few hundred, and their count. Two texts that differ
- * have different numbers as good as always. The errors of dt_text_read, but for -EFBIG. */
+/* A number made from all characters of a str and their count. Two texts that differ have different numbers as good as
+ * always; all those beyond the limit have the same. The errors of dt_text_read, but for -EFBIG. */
 int dt_text_print(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, uint64_t *print);
 
 /* A bytes object's contents in the arena. */

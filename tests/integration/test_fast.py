@@ -114,6 +114,19 @@ def test_without_any_right():
 
 @alone
 @each(USABLE)
+@limit(3600)
+def test_code_that_differs_far_inside(python):
+    """Functions in the memory of others, equal for thousands of bytes of their line tables, or in most of their names."""
+    rows = []
+    for variant in ("tables", "texts"):
+        found = hammer(python, variant, size(300, 5000), script="long_twins.py")
+        not_torn(found, f"{python.label} {variant}")
+        rows.append(line(variant, found))
+    report(f"Long twins, {python.label}", rows)
+
+
+@alone
+@each(USABLE)
 @limit(7200)
 def test_threads_made_in_c(python):
     """Thread states that name another thread than the one that runs them, and such as lie where others lay before."""

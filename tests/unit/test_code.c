@@ -147,6 +147,58 @@ static void test_changed_in_place(void **state)
 	assert_string_equal(get(address)->file, "b.py");
 }
 
+/* A long line table that differs in one byte, wherever that is; and names that are equal but for their middle. */
+static void test_changed_far_inside(void **state)
+{
+	static const size_t places[] = {0, 1023, 1024, 4095, 4096, 9000, 19999};
+	const struct dt_layout *layout = heap.layout;
+	static char text[3001];
+	static uint8_t lines[20000];
+	uint64_t address, object, file, name;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	file = heap_str(&heap, text);
+	address = put_code("work", file, 1);
+	name = heap_str(&heap, text);
+	heap_set64(&heap, address + (layout->code.qualname == DT_ABSENT ? layout->code.name : layout->code.qualname),
+		   name);
+	object = heap_bytes(&heap, lines, sizeof(lines));
+	heap_set64(&heap, address + layout->code.linetable, object);
+	assert_int_equal(get(address)->table_size, sizeof(lines));
+	for (size_t i = 0; i < DT_COUNT(places); i++) {
+		dt_code_cache_begin(cache);
+		*heap_at(&heap, object + layout->bytes.ob_sval + places[i]) = 0x42;
+		assert_int_equal(get(address)->table[places[i]], 0x42);
+	}
+	for (size_t at = 0; at < 3000; at += 599) {
+		dt_code_cache_begin(cache);
+		*heap_at(&heap, name + layout->unicode.ascii_size + at) = 'y';
+		assert_int_equal(get(address)->name[at], 'y');
+		dt_code_cache_begin(cache);
+		*heap_at(&heap, file + layout->unicode.ascii_size + at) = 'z';
+		assert_int_equal(get(address)->file[at], 'z');
+	}
+}
+
+/* What lies behind the part that is compared byte by byte, and a table that was beyond the limit. */
+static void test_changed_otherwise(void **state)
+{
+	const struct dt_layout *layout = heap.layout;
+	uint64_t address = put_code("work", heap_str(&heap, "a.py"), 1);
+	uint64_t lines = dt_get64(heap_at(&heap, address + layout->code.linetable));
+
+	(void)state;
+	heap_set64(&heap, lines + layout->bytes.ob_size, UINT64_C(1) << 40);
+	assert_int_equal(get(address)->table_size, 0);
+	dt_code_cache_begin(cache);
+	heap_set64(&heap, lines + layout->bytes.ob_size, sizeof(table));
+	assert_int_equal(get(address)->table_size, sizeof(table));
+	dt_code_cache_begin(cache);
+	heap_set32(&heap, address + layout->code.firsttraceable, 5);
+	assert_int_equal(get(address)->first_traceable, 10);
+}
+
 static void test_no_code(void **state)
 {
 	uint64_t file = heap_str(&heap, "a.py");
@@ -217,6 +269,10 @@ int main(void)
 	    TEST(test_changed, 12),
 	    TEST(test_changed_in_place, 8),
 	    TEST(test_changed_in_place, 12),
+	    TEST(test_changed_far_inside, 8),
+	    TEST(test_changed_far_inside, 12),
+	    TEST(test_changed_otherwise, 11),
+	    TEST(test_changed_otherwise, 12),
 	    TEST(test_no_code, 11),
 	    TEST(test_too_long, 11),
 	    TEST(test_many, 11),
