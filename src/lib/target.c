@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "doctor/refusal.h"
 
-#define NAMES 65536 /* of all interpreters together: no more threads are shown either */
+#define NAMES 65536 /* looked at, of all interpreters together: no more threads are shown either */
 
 const char *dt_library_version(void)
 {
@@ -18,17 +18,17 @@ const char *dt_library_version(void)
 static int read_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena)
 {
 	struct dt_target *target = context;
-	size_t total = 0;
+	struct dt_budget budget = walk->budget; /* the same time, but other steps */
 
 	target->names = dt_arena_calloc(arena, walk->interpreter_count, sizeof(*target->names));
 	target->name_groups = target->names ? walk->interpreter_count : 0;
-	for (size_t i = 0; i < target->name_groups && total < NAMES; i++) {
+	budget.steps = NAMES;
+	for (size_t i = 0; i < target->name_groups && dt_budget_in_time(&budget) && budget.steps; i++) {
 		struct dt_names *group = &target->names[i];
 
-		if (dt_thread_names(image, &target->python.layout, walk->interpreters[i].address, arena, &group->names,
-				    &group->count) < 0)
+		if (dt_thread_names(image, &target->python.layout, walk->interpreters[i].address, arena, &budget,
+				    &group->names, &group->count) < 0)
 			group->count = 0;
-		total += group->count;
 	}
 	return 0;
 }

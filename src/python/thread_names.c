@@ -9,7 +9,7 @@
 #include "python/dict.h"
 #include "python/text.h"
 
-#define NAMES_LIMIT ((size_t)65536)
+#define ASK 8 /* entries between two questions for the time: each may bring a large dict, or a long name */
 
 struct entry {
 	uint64_t key, value; /* an int and a Thread */
@@ -20,6 +20,7 @@ struct walk {
 	struct dt_mem *mem;
 	const struct dt_layout *layout;
 	struct dt_arena *arena;
+	struct dt_budget *budget;
 	struct entry *entries;
 	size_t count, capacity;
 };
@@ -34,7 +35,7 @@ static int collect(void *context, uint64_t key, uint64_t value)
 {
 	struct walk *walk = context;
 
-	if (walk->count == NAMES_LIMIT)
+	if (!dt_budget_step(walk->budget))
 		return 1;
 	if (walk->count == walk->capacity) {
 		size_t capacity = walk->capacity ? walk->capacity * 2 : 16;
@@ -75,6 +76,11 @@ static void fetch_ahead(const struct walk *walk, uint64_t *places)
 	dt_mem_ahead(walk->mem, places, walk->count);
 }
 
+static bool in_time(const struct walk *walk, size_t i)
+{
+	return i % ASK != ASK - 1 || dt_budget_in_time(walk->budget);
+}
+
 /* Where the names are, of all threads; then their texts. */
 static int read_names(const struct walk *walk, struct dt_thread_name *names, size_t *count)
 {
@@ -85,14 +91,14 @@ static int read_names(const struct walk *walk, struct dt_thread_name *names, siz
 	if (!places)
 		return -ENOMEM;
 	fetch_ahead(walk, places);
-	for (size_t i = 0; i < walk->count; i++) {
+	for (size_t i = 0; i < walk->count && in_time(walk, i); i++) {
 		rc = dt_attr_get(walk->mem, walk->layout, walk->entries[i].value, "_name", &walk->entries[i].name);
 		if (rc < 0 && !harmless(rc))
 			return rc;
 		places[i] = walk->entries[i].name;
 	}
 	dt_mem_ahead(walk->mem, places, walk->count);
-	for (size_t i = 0; i < walk->count; i++) {
+	for (size_t i = 0; i < walk->count && in_time(walk, i); i++) {
 		struct dt_thread_name *name = &names[*count];
 
 		rc = dt_int_read(walk->mem, walk->layout, walk->entries[i].key, &ident);
@@ -123,9 +129,9 @@ static int find_active(struct dt_mem *mem, const struct dt_layout *layout, uint6
 }
 
 int dt_thread_names(struct dt_mem *mem, const struct dt_layout *layout, uint64_t interpreter, struct dt_arena *arena,
-		    struct dt_thread_name **names, size_t *count)
+		    struct dt_budget *budget, struct dt_thread_name **names, size_t *count)
 {
-	struct walk walk = {.mem = mem, .layout = layout, .arena = arena};
+	struct walk walk = {.mem = mem, .layout = layout, .arena = arena, .budget = budget};
 	uint64_t active;
 	int rc = find_active(mem, layout, interpreter, &active);
 

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "mem/mem.h"
+#include "python/budget.h"
 #include "python/layout.h"
 
 struct dt_thread_name {
@@ -14,9 +15,9 @@ struct dt_thread_name {
 	const char *name;
 };
 
-/* Names of one interpreter's threads into the arena, in no order. 0 also when threading was never imported (count 0).
- */
+/* Names of one interpreter's threads into the arena, in no order. Each entry is a step of the budget, whether it has a
+ * name or not; what the budget is not enough for is left out. 0 also when threading was never imported (count 0). */
 int dt_thread_names(struct dt_mem *mem, const struct dt_layout *layout, uint64_t interpreter, struct dt_arena *arena,
-		    struct dt_thread_name **names, size_t *count);
+		    struct dt_budget *budget, struct dt_thread_name **names, size_t *count);
 
 #endif

@@ -195,12 +195,12 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 	const struct dt_layout *layout = &python->layout;
 	struct addresses list = {0};
 	size_t *ends;
-	size_t frames = 0;
 	int rc;
 
 	rc = dt_walk_interpreters(mem, python, arena, walk);
 	if (rc < 0)
 		return rc;
+	dt_budget_begin(&walk->budget, DT_WALK_FRAMES);
 	dt_code_cache_begin(codes);
 	ends = dt_arena_alloc(arena, walk->interpreter_count * sizeof(*ends));
 	if (!ends)
@@ -230,14 +230,13 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 			thread->interpreter = i;
 			rc = read_thread(mem, layout, list.items[at], thread);
 			if (rc == 0)
-				rc = dt_walk_frames(mem, layout, codes, arena, DT_WALK_FRAMES - frames, thread);
+				rc = dt_walk_frames(mem, layout, codes, arena, &walk->budget, thread);
 			if (rc == -EFAULT) {
 				walk->lists_whole = false;
 				continue;
 			}
 			if (rc < 0)
 				return rc;
-			frames += thread->frame_count;
 			walk->thread_count++;
 		}
 	}

@@ -8,12 +8,13 @@
 
 #include "base/arena.h"
 #include "mem/mem.h"
+#include "python/budget.h"
 #include "python/code.h"
 #include "python/find.h"
 
 #define DT_WALK_INTERPRETERS 4096
 #define DT_WALK_THREADS      65536
-#define DT_WALK_FRAMES       2000000 /* of all threads together */
+#define DT_WALK_FRAMES       2000000 /* of all threads together, those that are not shown included */
 
 struct dt_gil_words {
 	uint64_t address; /* of the GIL; 0: none */
@@ -32,7 +33,7 @@ struct dt_walk_frame {
 
 enum dt_walk_end {
 	DT_WALK_WHOLE,   /* the chain ended where it should */
-	DT_WALK_BROKEN,  /* a pointer led nowhere, a loop, a frame without code */
+	DT_WALK_BROKEN,  /* a pointer led nowhere, a loop, a frame without code, or the budget was used up */
 	DT_WALK_BETWEEN, /* the thread is just entering or leaving: look again */
 };
 
@@ -58,8 +59,9 @@ struct dt_walk {
 	size_t interpreter_count;
 	struct dt_walk_thread *threads; /* of all interpreters, oldest first within each */
 	size_t thread_count;
-	bool lists_whole;    /* interpreter and thread lists ended properly */
-	uint64_t main_ident; /* of the runtime's first thread, 0 if unknown */
+	bool lists_whole;        /* interpreter and thread lists ended properly */
+	uint64_t main_ident;     /* of the runtime's first thread, 0 if unknown */
+	struct dt_budget budget; /* what is left of it: whoever reads more in the same look goes by it */
 };
 
 /* Interpreters and their GIL words alone: what the sampler compares before and after. Arena memory. 0 or a negative
@@ -70,7 +72,8 @@ int dt_walk_interpreters(struct dt_mem *mem, const struct dt_python *python, str
 /* Reads the words of one GIL again. */
 int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t address, struct dt_gil_words *words);
 
-/* Everything. */
+/* Everything, within the budget of a look. Threads that it was not enough for are there, without frames and with the
+ * end DT_WALK_BROKEN. */
 int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
 		struct dt_walk *walk);
 

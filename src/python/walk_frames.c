@@ -16,7 +16,8 @@
 #include "base/util.h"
 #include "python/lines.h"
 
-#define FRAME_BYTES 256 /* all fields that are asked for lie within */
+#define FRAME_BYTES 256             /* all fields that are asked for lie within */
+#define LARGE_TABLE ((size_t)65536) /* bytes of a line table that cost time to go through */
 
 /* One frame as it lies in memory. */
 struct raw_frame {
@@ -32,7 +33,8 @@ struct chain {
 	struct dt_code_cache *codes;
 	struct dt_arena *arena;
 	struct dt_walk_frame *frames;
-	size_t count, capacity, limit;
+	struct dt_budget *budget;
+	size_t count, capacity;
 };
 
 static int read_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64_t address, struct raw_frame *raw)
@@ -105,7 +107,7 @@ static int add_frame(struct chain *chain, const struct dt_walk_frame *frame)
 	return 0;
 }
 
-/* Adds one Python frame, unless Python itself would hide it. -EINVAL if it is no frame. */
+/* Adds one Python frame, unless Python itself would hide it. -EINVAL if it is no frame, -ETIMEDOUT. */
 static int show(struct chain *chain, uint64_t address, const struct raw_frame *raw)
 {
 	const struct dt_layout *layout = chain->layout;
@@ -123,6 +125,8 @@ static int show(struct chain *chain, uint64_t address, const struct raw_frame *r
 	    offset < (int64_t)frame.code->first_traceable)
 		return 0;
 	frame.ip = layout->frame.owner == DT_ABSENT ? (uint64_t)(int64_t)raw->lasti : raw->ip;
+	if (frame.code->table_size > LARGE_TABLE && !dt_budget_in_time(chain->budget))
+		return -ETIMEDOUT;
 	frame.line = dt_lines_at(layout->line_kind, frame.code->table, frame.code->table_size, frame.code->first_line,
 				 offset);
 	return add_frame(chain, &frame);
@@ -175,9 +179,9 @@ static bool ends_at_base(struct dt_mem *mem, const struct dt_layout *layout, uin
 }
 
 int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
-		   struct dt_arena *arena, size_t limit, struct dt_walk_thread *thread)
+		   struct dt_arena *arena, struct dt_budget *budget, struct dt_walk_thread *thread)
 {
-	struct chain chain = {.mem = mem, .layout = layout, .codes = codes, .arena = arena, .limit = limit};
+	struct chain chain = {.mem = mem, .layout = layout, .codes = codes, .arena = arena, .budget = budget};
 	struct entry_check check;
 	struct raw_frame raw;
 	uint64_t last = 0;
@@ -193,11 +197,12 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 	for (uint64_t address = thread->top; address; address = raw.previous) {
 		if ((steps & (steps - 1)) == 0)
 			passed = last;
-		if (address == passed || steps++ >= limit || (address & 7) ||
+		if (address == passed || !dt_budget_step(budget) || (address & 7) ||
 		    read_frame(mem, layout, address, &raw) < 0) {
 			thread->end = DT_WALK_BROKEN;
 			break;
 		}
+		steps++;
 		last = address;
 		mark = raw.is_entry;
 		if (is_shim(layout, &raw)) {

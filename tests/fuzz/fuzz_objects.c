@@ -24,6 +24,7 @@ static int count_entry(void *context, uint64_t key, uint64_t value)
 static void look_at(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena)
 {
 	struct dt_thread_name *names;
+	struct dt_budget budget;
 	size_t entries = 0, count;
 	uint64_t value = 0;
 
@@ -34,7 +35,8 @@ static void look_at(struct dt_mem *mem, const struct dt_layout *layout, uint64_t
 	value = 0;
 	if (dt_attr_get(mem, layout, object, "_name", &value) == 0)
 		MUST(value);
-	if (dt_thread_names(mem, layout, object, arena, &names, &count) == 0)
+	dt_budget_begin(&budget, 65536);
+	if (dt_thread_names(mem, layout, object, arena, &budget, &names, &count) == 0)
 		for (size_t i = 0; i < count; i++)
 			MUST(names[i].name);
 }

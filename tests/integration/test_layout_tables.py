@@ -4,10 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import BUILD, PYTHONS, ROOT, USABLE, each, skip, visible
+from harness import PYTHONS, ROOT, USABLE, each, skip, visible
+from layouts import compiled, fields, layout_of, live_table, understood
 
 GENERATE = ROOT / "scripts" / "gen-layout"
-RECORD = ROOT / "tests" / "golden" / "offsets" / "record.py"
 TABLED = [python for python in USABLE if python.version < (3, 13)]
 DESCRIBED = [python for python in PYTHONS if python.version >= (3, 13)]
 # What is compiled in (a JIT, statistics) and the patch version change these by a few bytes, and nothing that is read.
@@ -27,31 +27,6 @@ def headers(python):
 
 def generate(*args):
     return subprocess.run([sys.executable, GENERATE, *args], check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def fields(text):
-    return dict(line.split() for line in text.splitlines())
-
-
-def live_table(python):
-    """The debug offsets of a running interpreter, in hex."""
-    python.demand()
-    return subprocess.run([*python.argv, "-"], input=RECORD.read_text(), check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
-
-
-def understood(table):
-    """What darter makes of a debug offsets table, given in hex."""
-    done = subprocess.run([BUILD / "tests" / "hammer" / "layout"], input=table, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 0, done.stderr
-    return fields(done.stdout)
-
-
-def compiled(major, minor):
-    """The table that is built into darter."""
-    return fields(subprocess.run([BUILD / "tests" / "hammer" / "layout", str(major), str(minor)], check=True,
-                                 stdout=subprocess.PIPE, text=True).stdout)
 
 
 def wrong_fields(found, wanted):
@@ -91,8 +66,7 @@ def test_a_live_table_is_understood_as_the_headers_say(python):
 def test_a_running_interpreter_agrees(python):
     """A program follows its own runtime, threads, frames, dicts and instances by the layout, and compares."""
     python.demand()
-    layout = understood(live_table(python)) if python.version >= (3, 13) else compiled(*python.version[:2])
-    layout.pop("newer", None)
+    layout = layout_of(python)
     with visible(python, "layout_probe.py") as script:
         done = subprocess.run([*python.argv, script], input="".join(f"{k} {v}\n" for k, v in layout.items()),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -342,29 +342,64 @@ static void test_thread_names(void **state)
 	};
 	uint64_t interpreter = put_interpreter(put_dict(put_keys(threads, 5, 3, false), 0));
 	struct dt_thread_name *names = NULL;
+	struct dt_budget budget;
 	struct dt_arena arena;
 	size_t count = 77;
 
 	(void)state;
 	dt_arena_init(&arena, 0);
-	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &names, &count), 0);
+	dt_budget_begin(&budget, 1000);
+	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &budget, &names, &count), 0);
 	assert_int_equal(count, 2);
 	assert_int_equal(names[0].ident, 100);
 	assert_string_equal(names[0].name, "MainThread");
 	assert_int_equal(names[1].ident, 104);
 	assert_string_equal(names[1].name, "\xe8\x9b\x87");
+	assert_int_equal(budget.steps, 995); /* those without a name cost as much */
 	/* Python is ending: no dict any more. No threading, no modules: no names either. */
-	assert_int_equal(dt_thread_names(heap.mem, &layout, put_interpreter(type), &arena, &names, &count), 0);
+	assert_int_equal(dt_thread_names(heap.mem, &layout, put_interpreter(type), &arena, &budget, &names, &count), 0);
 	assert_int_equal(count, 0);
 	heap_set64(&heap, interpreter + layout.interpreter.modules, 0);
 	count = 77;
-	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &names, &count), 0);
+	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &budget, &names, &count), 0);
 	assert_int_equal(count, 0);
 	dt_arena_release(&arena);
 	/* But a lack of memory is told. */
 	dt_arena_init(&arena, 16);
 	interpreter = put_interpreter(put_dict(put_keys(threads, 5, 3, false), 0));
-	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &names, &count), -ENOMEM);
+	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &budget, &names, &count), -ENOMEM);
+	dt_arena_release(&arena);
+}
+
+/* Entries without a name are not looked at for ever, and time that is over is over. */
+static void test_thread_names_end(void **state)
+{
+	uint64_t type = put_class(managed_flags(), 16, 0);
+	struct pair threads[] = {
+	    {put_ident(100), put_thread(type, 8)},
+	    {put_ident(101), put_thread(type, 8)},
+	    {put_ident(102), put_thread(type, heap_str(&heap, "third"))},
+	    {put_ident(103), put_thread(type, heap_str(&heap, "fourth"))},
+	};
+	uint64_t interpreter = put_interpreter(put_dict(put_keys(threads, 4, 3, false), 0));
+	struct dt_thread_name *names = NULL;
+	struct dt_budget budget;
+	struct dt_arena arena;
+	size_t count = 77;
+
+	(void)state;
+	dt_arena_init(&arena, 0);
+	dt_budget_begin(&budget, 3);
+	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &budget, &names, &count), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(names[0].name, "third");
+	assert_int_equal(budget.steps, 0);
+	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &budget, &names, &count), 0);
+	assert_int_equal(count, 0);
+	dt_budget_begin(&budget, 64);
+	budget.cpu_end = 1;
+	assert_int_equal(dt_thread_names(heap.mem, &layout, interpreter, &arena, &budget, &names, &count), 0);
+	assert_int_equal(count, 0);
 	dt_arena_release(&arena);
 }
 
@@ -381,8 +416,9 @@ static void test_thread_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TESTS(test_combined), TESTS(test_mixed_keys), TESTS(test_split),
-	    TESTS(test_bad_dict), TESTS(test_attr),       TESTS(test_thread_names),
+	    TESTS(test_combined),         TESTS(test_mixed_keys), TESTS(test_split),
+	    TESTS(test_bad_dict),         TESTS(test_attr),       TESTS(test_thread_names),
+	    TESTS(test_thread_names_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
