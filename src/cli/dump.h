@@ -27,9 +27,29 @@ void dt_failures_release(struct dt_failures *failures);
 /* True for a failure that a process not asked for by number may have without a word: not Python, gone. */
 bool dt_dump_passes_over(const struct dt_pick *pick, int code, bool kin_shown);
 
-/* Attaches and takes; *target and *snapshot are set on success. Python that is just starting is given some time. */
-int dt_dump_look(const struct dt_dump_options *options, int pid, struct dt_target **target,
-		 const struct dt_snapshot **snapshot, struct dt_error *err);
+/* One look at one process, by a worker that may be left behind (base/patience.h): so it has what it needs of its own.
+ */
+struct dt_dump_look {
+	int pid;
+	struct dt_options attach;
+	struct dt_target *target; /* NULL: to be attached */
+	const struct dt_snapshot *snapshot;
+	int code;
+	struct dt_error err;
+};
+
+#define DT_DUMP_PATIENCE_SECONDS 5 /* how long one process may leave us without an answer */
+#define DT_DUMP_PATIENCE_NS      (DT_DUMP_PATIENCE_SECONDS * UINT64_C(1000000000))
+
+/* NULL if out of memory; freed with free(). */
+struct dt_dump_look *dt_dump_look_new(const struct dt_dump_options *options);
+
+/* Attaches if need be, and takes. Python that is just starting is given some time. On success target and snapshot are
+ * set; on failure code and err, and a target that was attached here is released. */
+void dt_dump_look(struct dt_dump_look *look);
+
+/* Says that a look did not come back. */
+int dt_dump_fail_stuck(int pid, struct dt_error *err);
 
 /* Both return the exit code. */
 int dt_dump_once(const struct dt_dump_options *options);

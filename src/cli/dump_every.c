@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/patience.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "cli/dump.h"
@@ -28,8 +29,9 @@ struct every {
 	const struct dt_dump_options *options;
 	struct watched *list;
 	size_t count, attached;
-	size_t shown; /* in this round */
-	bool ever;    /* anything was shown at all */
+	const struct dt_pick *picks; /* of this round */
+	size_t shown;                /* in this round */
+	bool ever;                   /* anything was shown at all */
 	struct dt_failures failures;
 };
 
@@ -133,39 +135,77 @@ static struct watched *watch(struct every *every, int pid)
 	return &every->list[every->count++];
 }
 
-static void look(struct every *every, const struct dt_pick *pick)
+/* A process whose error was told is passed over: it has no pid in the look. */
+static bool begin(void *context, void *work, size_t i)
 {
-	const struct dt_common *common = &every->options->selecting.common;
-	struct watched *watched = watch(every, pick->pid);
-	const struct dt_snapshot *snapshot;
-	struct dt_error err;
-	bool known;
-	int code;
+	struct every *every = context;
+	struct dt_dump_look *look = work;
+	struct watched *watched;
 
-	if (!watched)
-		return;
-	watched->present = true;
+	if (stopped || !dt_output_good())
+		return false;
+	watched = watch(every, every->picks[i].pid);
+	if (watched)
+		watched->present = true;
+	look->target = watched ? watched->target : NULL;
+	look->pid = watched && !watched->told ? watched->pid : 0;
+	return true;
+}
+
+static void step(void *work, size_t i)
+{
+	const struct dt_dump_look *look = work;
+
+	(void)i;
+	if (look->pid)
+		dt_dump_look(work);
+}
+
+static bool done(void *context, void *work, size_t i)
+{
+	struct every *every = context;
+	const struct dt_dump_look *look = work;
+	const struct dt_pick *pick = &every->picks[i];
+	const struct dt_common *common = &every->options->selecting.common;
+	struct watched *watched;
+	bool known;
+
+	if (!look->pid)
+		return true;
+	watched = watch(every, look->pid);
 	known = watched->target != NULL;
-	if (known)
-		code = dt_take(watched->target, &snapshot, &err);
-	else if (watched->told)
-		return;
-	else
-		code = dt_dump_look(every->options, pick->pid, &watched->target, &snapshot, &err);
-	if (!code) {
-		if (show(every, watched, snapshot))
+	if (!look->code) {
+		watched->target = look->target;
+		if (show(every, watched, look->snapshot))
 			dt_output_failed();
 		every->shown++;
 		every->ever = true;
-	} else if (code != DT_EAGAIN || !known) {
+	} else if (look->code != DT_EAGAIN || !known) {
 		/* What has been shown and is gone now has not failed. */
-		if (known && (code == DT_EENDED || code == DT_ENOTFOUND))
+		if (known && (look->code == DT_EENDED || look->code == DT_ENOTFOUND))
 			dt_note(common, "process %d ended", pick->pid);
-		else if (!dt_dump_passes_over(pick, code, true))
-			dt_failures_add(&every->failures, common, pick->pid, &err);
+		else if (!dt_dump_passes_over(pick, look->code, true))
+			dt_failures_add(&every->failures, common, pick->pid, &look->err);
 		let_go(watched);
 		watched->told = true;
 	}
+	return true;
+}
+
+/* The target stays with the look that was left behind. */
+static void *stuck(void *context, void *work, size_t i)
+{
+	struct every *every = context;
+	struct watched *watched = watch(every, every->picks[i].pid);
+	struct dt_error err;
+
+	(void)work;
+	watched->target = NULL;
+	let_go(watched);
+	watched->told = true;
+	dt_dump_fail_stuck(watched->pid, &err);
+	dt_failures_add(&every->failures, &every->options->selecting.common, watched->pid, &err);
+	return dt_dump_look_new(every->options);
 }
 
 /* Forgets what is no longer there, so that its number may come back as another process. */
@@ -191,6 +231,7 @@ static bool look_round(struct every *every)
 {
 	const struct dt_dump_options *options = every->options;
 	const struct dt_common *common = &options->selecting.common;
+	const struct dt_patience patience = {DT_DUMP_PATIENCE_NS, every, begin, step, done, stuck};
 	struct dt_picks picks = {0};
 	size_t told = every->failures.count, count;
 	struct dt_error err;
@@ -201,8 +242,8 @@ static bool look_round(struct every *every)
 	every->shown = 0;
 	if (options->format->begin && options->format->begin(stdout))
 		dt_output_failed();
-	for (size_t i = 0; i < picks.count && !stopped && dt_output_good(); i++)
-		look(every, &picks.list[i]);
+	every->picks = picks.list;
+	free(dt_patiently(&patience, dt_dump_look_new(options), picks.count));
 	if (options->format->end &&
 	    options->format->end(every->failures.list + told, every->failures.count - told, stdout))
 		dt_output_failed();

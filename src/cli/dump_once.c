@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/patience.h"
 #include "base/util.h"
 #include "cli/dump.h"
 #include "cli/terminal.h"
@@ -45,20 +46,28 @@ bool dt_dump_passes_over(const struct dt_pick *pick, int code, bool kin_shown)
 	return !pick->asked && (code == DT_ENOTPYTHON || code == DT_ENOTFOUND || code == DT_EENDED);
 }
 
-int dt_dump_look(const struct dt_dump_options *options, int pid, struct dt_target **target,
-		 const struct dt_snapshot **snapshot, struct dt_error *err)
+struct dt_dump_look *dt_dump_look_new(const struct dt_dump_options *options)
+{
+	struct dt_dump_look *look = calloc(1, sizeof(*look));
+
+	if (look)
+		look->attach = options->attach;
+	return look;
+}
+
+static int attach_and_take(struct dt_dump_look *look)
 {
 	const struct timespec pause = {.tv_nsec = TRY_AGAIN_NS};
 	uint64_t deadline = dt_clock_ns() + STARTING_NS;
 
 	for (;;) {
 		struct dt_target *attached;
-		int code = dt_attach(pid, &options->attach, &attached, err);
+		int code = dt_attach(look->pid, &look->attach, &attached, &look->err);
 
 		if (!code) {
-			code = dt_take(attached, snapshot, err);
+			code = dt_take(attached, &look->snapshot, &look->err);
 			if (!code) {
-				*target = attached;
+				look->target = attached;
 				return 0;
 			}
 			dt_release(attached);
@@ -69,34 +78,98 @@ int dt_dump_look(const struct dt_dump_options *options, int pid, struct dt_targe
 	}
 }
 
+void dt_dump_look(struct dt_dump_look *look)
+{
+	look->code = look->target ? dt_take(look->target, &look->snapshot, &look->err) : attach_and_take(look);
+}
+
+int dt_dump_fail_stuck(int pid, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "process %d cannot be read: its memory has not answered for %d seconds", pid,
+		DT_DUMP_PATIENCE_SECONDS);
+	dt_hint(err,
+		"A page of it does not come, and the program itself would wait for it too. It may lie in a file on a "
+		"network or FUSE file system that does not answer, behind a userfaultfd that nobody serves, or in swap "
+		"on a disk that is very slow.");
+	dt_hint(
+	    err,
+	    "'grep -E \"nfs|cifs|fuse\" /proc/%d/mountinfo' lists such file systems: when they answer again, so does "
+	    "the process. If only its source files lie there, --no-source does without them.",
+	    pid);
+	return DT_ERUNTIME;
+}
+
 struct once {
 	const struct dt_dump_options *options;
 	struct dt_failures failures;
 	struct dt_failure not_python; /* told only if none of its descendants can be shown */
+	const struct dt_pick *picks;
 	size_t shown;
 };
 
-static void show(struct once *once, const struct dt_pick *pick)
+static bool begin(void *context, void *work, size_t i)
 {
-	const struct dt_common *common = &once->options->selecting.common;
-	const struct dt_snapshot *snapshot;
-	struct dt_target *target;
-	struct dt_error err;
-	int code = dt_dump_look(once->options, pick->pid, &target, &snapshot, &err);
+	struct once *once = context;
+	struct dt_dump_look *look = work;
 
-	if (!code) {
-		if (once->options->format->snapshot(snapshot, &once->options->render, once->shown == 0, stdout))
+	look->pid = once->picks[i].pid;
+	look->target = NULL;
+	return dt_output_good();
+}
+
+static void step(void *work, size_t i)
+{
+	(void)i;
+	dt_dump_look(work);
+}
+
+static bool show(void *context, void *work, size_t i)
+{
+	struct once *once = context;
+	struct dt_dump_look *look = work;
+	const struct dt_pick *pick = &once->picks[i];
+	const struct dt_common *common = &once->options->selecting.common;
+
+	if (!look->code) {
+		if (once->options->format->snapshot(look->snapshot, &once->options->render, once->shown == 0, stdout))
 			dt_output_failed();
-		dt_release(target);
+		dt_release(look->target);
 		once->shown++;
-	} else if (code == DT_ENOTPYTHON && pick->asked && pick->has_kin) {
+	} else if (look->code == DT_ENOTPYTHON && pick->asked && pick->has_kin) {
 		if (!once->not_python.pid)
-			once->not_python = (struct dt_failure){.pid = pick->pid, .error = err};
-	} else if (!dt_dump_passes_over(pick, code, false)) {
-		dt_failures_add(&once->failures, common, pick->pid, &err);
+			once->not_python = (struct dt_failure){.pid = pick->pid, .error = look->err};
+	} else if (!dt_dump_passes_over(pick, look->code, false)) {
+		dt_failures_add(&once->failures, common, pick->pid, &look->err);
 	} else if (common->verbose) {
-		dt_note(common, "passed over: %s", err.message);
+		dt_note(common, "passed over: %s", look->err.message);
 	}
+	return true;
+}
+
+static void *stuck(void *context, void *work, size_t i)
+{
+	struct once *once = context;
+	struct dt_error err;
+
+	(void)work;
+	dt_dump_fail_stuck(once->picks[i].pid, &err);
+	dt_failures_add(&once->failures, &once->options->selecting.common, once->picks[i].pid, &err);
+	return dt_dump_look_new(once->options);
+}
+
+static void look_at_all(struct once *once, const struct dt_picks *picks)
+{
+	const struct dt_patience patience = {DT_DUMP_PATIENCE_NS, once, begin, step, show, stuck};
+	struct dt_dump_look *look = dt_dump_look_new(once->options);
+	struct dt_error err;
+
+	once->picks = picks->list;
+	look = dt_patiently(&patience, look, picks->count);
+	if (!look) {
+		dt_fail(&err, DT_EMEMORY, "out of memory");
+		dt_failures_add(&once->failures, &once->options->selecting.common, 0, &err);
+	}
+	free(look);
 }
 
 int dt_dump_once(const struct dt_dump_options *options)
@@ -115,8 +188,7 @@ int dt_dump_once(const struct dt_dump_options *options)
 		dt_output_failed();
 	if (code)
 		dt_failures_add(&once.failures, common, 0, &err);
-	for (size_t i = 0; i < picks.count && dt_output_good(); i++)
-		show(&once, &picks.list[i]);
+	look_at_all(&once, &picks);
 	if (once.not_python.pid && !once.shown)
 		dt_failures_add(&once.failures, common, once.not_python.pid, &once.not_python.error);
 	if (options->format->end && options->format->end(once.failures.list, once.failures.count, stdout))

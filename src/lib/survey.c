@@ -3,41 +3,38 @@
  * looks into them; after the interval the second reads the CPU time again. Between the passes nothing of a process is
  * kept open (a host has more processes than we may have files), so the second pass knows it again by its start time.
  * Processes that end meanwhile are left out.
+ *
+ * A process whose memory does not answer must not take the others away: each is visited with limited patience. Until it
+ * is known that the visit came back, all that is learnt lies in the visit, which may be left behind.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "base/patience.h"
 #include "base/user.h"
 #include "base/util.h"
-#include "doctor/refusal.h"
-#include "lib/doing.h"
 #include "lib/host.h"
 #include "lib/process_list.h"
-#include "python/find.h"
+#include "lib/visit.h"
 
-#define SECONDS_MAX 3600.0
+#define SECONDS_MAX      3600.0
+#define PATIENCE_SECONDS 3 /* for one process */
 
 struct user {
 	uid_t uid;
 	const char *name;
 };
 
-/* What is remembered of a process between the passes; parallel to the items of the list. */
-struct reading {
-	uint64_t start_ticks, cpu_ticks;
-	uint64_t at; /* CLOCK_MONOTONIC */
-};
-
 struct survey {
 	struct dt_process_list *list;
-	struct reading *readings;
-	size_t capacity; /* of readings */
-	struct dt_find_cache *cache;
+	const int *pids;
+	struct dt_reading *readings; /* parallel to the items of the list */
+	size_t capacity;             /* of readings */
 	struct user *users;
 	size_t user_count;
-	struct dt_evidence evidence; /* its self is filled at the first refusal */
-	bool evidence_known;
+	int code;
+	struct dt_error *err;
 };
 
 /* The name of a user, asked for once. The system's databases may be slow: a network is behind them on some hosts. */
@@ -61,139 +58,110 @@ static const char *user_name(struct survey *survey, uid_t uid)
 	return users[survey->user_count++].name;
 }
 
-static const char *refusal(struct survey *survey, int pid)
-{
-	char text[128];
-
-	if (!survey->evidence_known)
-		dt_evidence_self(&survey->evidence.self);
-	survey->evidence_known = true;
-	dt_evidence_target(pid, &survey->evidence.target);
-	dt_refusal_say_short(dt_refusal_judge(&survey->evidence), &survey->evidence, text, sizeof(text));
-	return dt_arena_strdup(&survey->list->arena, text);
-}
-
 static int out_of_memory(struct dt_error *err)
 {
 	return dt_fail(err, DT_EMEMORY, "out of memory");
 }
 
-/* The first thread of a process may end before the others: then the process goes on as a zombie with threads. */
-static bool ended(const struct dt_proc_info *info)
+static bool begin(void *context, void *work, size_t i)
 {
-	return (info->state == 'Z' || info->state == 'X') && info->threads <= 1;
+	const struct survey *survey = context;
+
+	dt_visit_begin(work, survey->pids[i]);
+	return true;
 }
 
-static int look_into(struct survey *survey, const struct dt_proc *proc, struct dt_process *process,
-		     struct dt_error *err)
+static void step(void *work, size_t i)
 {
-	struct dt_python *python = malloc(sizeof(*python));
-	struct dt_mem *mem = NULL;
-	int rc;
-
-	if (!python)
-		return out_of_memory(err);
-	rc = dt_mem_open_live(proc->living, proc->dir, &mem);
-	if (rc == -ENOMEM)
-		rc = out_of_memory(err);
-	else if (rc == -EPERM || rc == -EACCES)
-		rc = dt_fail(err, DT_EPERMISSION, "the memory of process %d may not be read", proc->pid);
-	else if (rc < 0)
-		rc = dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
-	else
-		rc = dt_python_find_cached(proc, mem, survey->cache, python, err);
-	if (rc == 0) {
-		process->version = python->version;
-		dt_version_text(&python->version, process->version_text);
-		rc = dt_doing(proc, mem, python, &survey->list->arena, process, err);
-	}
-	dt_mem_free(mem);
-	free(python);
-	return rc;
+	(void)i;
+	dt_visit(work);
 }
 
-/* Percent of one CPU. Ticks are coarse: the time is never taken as less than one of them. */
-static double percent(uint64_t ticks, double seconds)
+/* Into the list's own arena. True if there was nothing to copy, or there was room. */
+static bool adopt(struct survey *survey, const char **text)
 {
-	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-
-	return 100.0 * (double)ticks * tick / DT_MAX(seconds, tick);
+	return !*text || (*text = dt_arena_strdup(&survey->list->arena, *text));
 }
 
-static double seconds_since_start(const struct dt_proc_info *info)
+static int add(struct survey *survey, struct dt_process process, const struct dt_reading *reading, uid_t uid)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-	       (double)info->start_ticks / (double)sysconf(_SC_CLK_TCK);
-}
-
-/* Fills one item. *keep is false if the process is no Python after all, or gone. Fails only where going on makes no
- * sense. */
-static int describe(struct survey *survey, const struct dt_proc *proc, struct dt_process *process,
-		    struct reading *reading, bool *keep, struct dt_error *err)
-{
-	struct dt_arena *arena = &survey->list->arena;
-	struct dt_proc_info info;
-	struct dt_error why;
-
-	*keep = false;
-	if (dt_proc_info(proc, &info) < 0 || ended(&info))
-		return 0;
-	*reading = (struct reading){info.start_ticks, info.cpu_ticks, dt_clock_ns()};
-	process->pid = proc->pid;
-	process->ppid = info.ppid;
-	process->threads = info.threads;
-	process->rss = info.rss;
-	process->cpu = percent(info.cpu_ticks, seconds_since_start(&info));
-	process->code = look_into(survey, proc, process, &why);
-	if (process->code == DT_EENDED || process->code == DT_ENOTPYTHON || process->code == DT_ENOTFOUND)
-		return 0;
-	if (process->code == DT_EPERMISSION)
-		process->reason = refusal(survey, proc->pid);
-	else if (process->code)
-		process->reason = dt_arena_strdup(arena, why.message);
-	process->user = user_name(survey, info.uid);
-	process->container = dt_proc_container(proc, arena);
-	process->command = dt_proc_command(proc, arena);
-	if (!process->user || !process->command || (process->code && !process->reason))
-		return out_of_memory(err);
-	*keep = true;
-	return 0;
-}
-
-static int visit(struct survey *survey, int pid, struct dt_error *err)
-{
-	struct dt_process process = {0};
-	struct reading reading;
 	struct dt_process *item;
-	struct dt_proc proc;
-	bool keep = false;
-	int rc = 0;
 
-	if (pid == getpid() || dt_proc_open(pid, &proc) < 0)
-		return 0;
-	dt_proc_outlive(&proc);
-	if (dt_python_likely(&proc, survey->cache))
-		rc = describe(survey, &proc, &process, &reading, &keep, err);
-	dt_proc_release(&proc);
-	if (rc < 0 || !keep)
-		return rc;
+	process.user = user_name(survey, uid);
+	if (!process.user || !adopt(survey, &process.command) || !adopt(survey, &process.container) ||
+	    !adopt(survey, &process.reason) || !adopt(survey, &process.function) || !adopt(survey, &process.file))
+		return out_of_memory(survey->err);
 	item = dt_process_list_add(survey->list);
 	if (!item)
-		return out_of_memory(err);
+		return out_of_memory(survey->err);
 	*item = process;
 	if (survey->capacity < survey->list->capacity) {
-		struct reading *more = reallocarray(survey->readings, survey->list->capacity, sizeof(*more));
+		struct dt_reading *more = reallocarray(survey->readings, survey->list->capacity, sizeof(*more));
 
 		if (!more)
-			return out_of_memory(err);
+			return out_of_memory(survey->err);
 		survey->readings = more;
 		survey->capacity = survey->list->capacity;
 	}
-	survey->readings[survey->list->count - 1] = reading;
+	survey->readings[survey->list->count - 1] = *reading;
 	return 0;
+}
+
+static bool done(void *context, void *work, size_t i)
+{
+	struct survey *survey = context;
+	struct dt_visit *visit = work;
+
+	(void)i;
+	survey->code = visit->code;
+	if (visit->code && survey->err)
+		*survey->err = visit->err;
+	else if (visit->keep)
+		survey->code = add(survey, visit->process, &visit->reading, visit->uid);
+	return survey->code == 0;
+}
+
+/* A visit that did not come back. What is told of the process comes from where nothing can block: its command line lies
+ * in its memory, too. */
+static int add_stuck(struct survey *survey, struct dt_visit *visit, int pid)
+{
+	struct dt_process process = {.code = DT_ERUNTIME, .command = atomic_load(&visit->command)};
+	struct dt_thread_stat stat = {0};
+	struct dt_proc_info info;
+	struct dt_reading reading;
+	char reason[128], name[sizeof(stat.comm) + 2];
+	struct dt_proc proc;
+	bool there;
+
+	if (dt_proc_open(pid, &proc) < 0)
+		return 0;
+	dt_proc_outlive(&proc);
+	there = dt_proc_info(&proc, &info) == 0 && dt_thread_stat(&proc, pid, &stat) == 0 && !dt_visit_ended(&info);
+	dt_proc_release(&proc);
+	/* Where its files do not answer it is known by its name alone. */
+	if (!there || (!atomic_load(&visit->likely) && strncmp(stat.comm, "python", strlen("python")) != 0))
+		return 0;
+	dt_visit_outside(&process, &reading, pid, &info);
+	snprintf(reason, sizeof(reason), "its memory does not answer (waited %d s)", PATIENCE_SECONDS);
+	snprintf(name, sizeof(name), "[%s]", stat.comm);
+	process.reason = reason;
+	if (!process.command)
+		process.command = name;
+	return add(survey, process, &reading, info.uid);
+}
+
+static void *stuck(void *context, void *work, size_t i)
+{
+	struct survey *survey = context;
+	struct dt_visit *next = NULL;
+
+	survey->code = add_stuck(survey, work, survey->pids[i]);
+	if (survey->code)
+		return NULL;
+	next = dt_visit_new();
+	if (!next)
+		survey->code = out_of_memory(survey->err);
+	return next;
 }
 
 static void sleep_until(uint64_t deadline)
@@ -205,7 +173,7 @@ static void sleep_until(uint64_t deadline)
 }
 
 /* The second pass over one process; false if it is no longer there. */
-static bool measure(const struct reading *first, struct dt_process *process)
+static bool measure(const struct dt_reading *first, struct dt_process *process)
 {
 	struct dt_proc_info info;
 	struct dt_proc proc;
@@ -214,13 +182,13 @@ static bool measure(const struct reading *first, struct dt_process *process)
 	if (dt_proc_open(process->pid, &proc) < 0)
 		return false;
 	dt_proc_outlive(&proc);
-	there = dt_proc_info(&proc, &info) == 0 && info.start_ticks == first->start_ticks && !ended(&info);
+	there = dt_proc_info(&proc, &info) == 0 && info.start_ticks == first->start_ticks && !dt_visit_ended(&info);
 	dt_proc_release(&proc);
 	if (!there)
 		return false;
 	/* A thread that ends may take a tick with it for a moment. */
 	info.cpu_ticks -= DT_MIN(info.cpu_ticks, first->cpu_ticks);
-	process->cpu = percent(info.cpu_ticks, (double)(dt_clock_ns() - first->at) / 1e9);
+	process->cpu = dt_cpu_percent(info.cpu_ticks, (double)(dt_clock_ns() - first->at) / 1e9);
 	return true;
 }
 
@@ -241,28 +209,31 @@ static void second_pass(struct survey *survey, double interval)
 
 int dt_survey(double cpu_seconds, struct dt_process_list **list, struct dt_error *err)
 {
-	struct survey survey = {.list = dt_process_list_new(), .cache = dt_find_cache_new()};
+	struct survey survey = {.list = dt_process_list_new(), .err = err};
+	const struct dt_patience patience = {
+	    PATIENCE_SECONDS * UINT64_C(1000000000), &survey, begin, step, done, stuck};
+	struct dt_visit *visit = dt_visit_new();
 	dt_auto_free int *pids = NULL;
 	size_t count = 0;
-	int rc;
 
 	if (!(cpu_seconds >= 0 && cpu_seconds <= SECONDS_MAX))
-		rc = dt_fail(err, DT_EUSAGE, "CPU use can be measured over 0 to %.0f seconds", SECONDS_MAX);
-	else if (!survey.list || !survey.cache)
-		rc = out_of_memory(err);
+		survey.code = dt_fail(err, DT_EUSAGE, "CPU use can be measured over 0 to %.0f seconds", SECONDS_MAX);
+	else if (!survey.list || !visit)
+		survey.code = out_of_memory(err);
 	else
-		rc = dt_host_pids(&pids, &count, err);
-	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = visit(&survey, pids[i], err);
-	if (rc == 0 && cpu_seconds > 0)
+		survey.code = dt_host_pids(&pids, &count, err);
+	survey.pids = pids;
+	if (survey.code == 0)
+		visit = dt_patiently(&patience, visit, count);
+	if (survey.code == 0 && cpu_seconds > 0)
 		second_pass(&survey, cpu_seconds);
-	if (rc == 0) {
+	if (survey.code == 0) {
 		*list = survey.list;
 		survey.list = NULL;
 	}
 	dt_process_list_free(survey.list);
-	dt_find_cache_free(survey.cache);
+	dt_visit_free(visit);
 	free(survey.readings);
 	free(survey.users);
-	return rc;
+	return survey.code;
 }

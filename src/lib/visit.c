@@ -1,0 +1,159 @@
+/* One process of a survey: see visit.h. */
+#include "lib/visit.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/util.h"
+#include "lib/doing.h"
+
+static const char *refusal(struct dt_visit *visit)
+{
+	char text[128];
+
+	if (!visit->evidence_known)
+		dt_evidence_self(&visit->evidence.self);
+	visit->evidence_known = true;
+	dt_evidence_target(visit->pid, &visit->evidence.target);
+	dt_refusal_say_short(dt_refusal_judge(&visit->evidence), &visit->evidence, text, sizeof(text));
+	return dt_arena_strdup(&visit->arena, text);
+}
+
+static int out_of_memory(struct dt_error *err)
+{
+	return dt_fail(err, DT_EMEMORY, "out of memory");
+}
+
+bool dt_visit_ended(const struct dt_proc_info *info)
+{
+	return (info->state == 'Z' || info->state == 'X') && info->threads <= 1;
+}
+
+static int look_into(struct dt_visit *visit, const struct dt_proc *proc, struct dt_error *err)
+{
+	struct dt_process *process = &visit->process;
+	struct dt_python *python = malloc(sizeof(*python));
+	struct dt_mem *mem = NULL;
+	int rc;
+
+	if (!python)
+		return out_of_memory(err);
+	rc = dt_mem_open_live(proc->living, proc->dir, &mem);
+	if (rc == -ENOMEM)
+		rc = out_of_memory(err);
+	else if (rc == -EPERM || rc == -EACCES)
+		rc = dt_fail(err, DT_EPERMISSION, "the memory of process %d may not be read", proc->pid);
+	else if (rc < 0)
+		rc = dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
+	else
+		rc = dt_python_find_cached(proc, mem, visit->cache, python, err);
+	if (rc == 0) {
+		process->version = python->version;
+		dt_version_text(&python->version, process->version_text);
+		rc = dt_doing(proc, mem, python, &visit->arena, process, err);
+	}
+	dt_mem_free(mem);
+	free(python);
+	return rc;
+}
+
+double dt_cpu_percent(uint64_t ticks, double seconds)
+{
+	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+
+	return 100.0 * (double)ticks * tick / DT_MAX(seconds, tick);
+}
+
+static double seconds_since_start(const struct dt_proc_info *info)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
+	       (double)info->start_ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+void dt_visit_outside(struct dt_process *process, struct dt_reading *reading, int pid, const struct dt_proc_info *info)
+{
+	*reading = (struct dt_reading){info->start_ticks, info->cpu_ticks, dt_clock_ns()};
+	process->pid = pid;
+	process->ppid = info->ppid;
+	process->threads = info->threads;
+	process->rss = info->rss;
+	process->cpu = dt_cpu_percent(info->cpu_ticks, seconds_since_start(info));
+}
+
+/* Fails only where going on makes no sense. */
+static int describe(struct dt_visit *visit, const struct dt_proc *proc)
+{
+	struct dt_process *process = &visit->process;
+	struct dt_proc_info info;
+	struct dt_error why;
+
+	if (dt_proc_info(proc, &info) < 0 || dt_visit_ended(&info))
+		return 0;
+	dt_visit_outside(process, &visit->reading, proc->pid, &info);
+	visit->uid = info.uid;
+	process->command = dt_proc_command(proc, &visit->arena);
+	atomic_store(&visit->command, process->command);
+	process->code = look_into(visit, proc, &why);
+	if (process->code == DT_EENDED || process->code == DT_ENOTPYTHON || process->code == DT_ENOTFOUND)
+		return 0;
+	if (process->code == DT_EPERMISSION)
+		process->reason = refusal(visit);
+	else if (process->code)
+		process->reason = dt_arena_strdup(&visit->arena, why.message);
+	process->container = dt_proc_container(proc, &visit->arena);
+	if (!process->command || (process->code && !process->reason))
+		return out_of_memory(&visit->err);
+	visit->keep = true;
+	return 0;
+}
+
+struct dt_visit *dt_visit_new(void)
+{
+	struct dt_visit *visit = calloc(1, sizeof(*visit));
+
+	if (!visit)
+		return NULL;
+	dt_arena_init(&visit->arena, 0);
+	visit->cache = dt_find_cache_new();
+	if (visit->cache)
+		return visit;
+	free(visit);
+	return NULL;
+}
+
+void dt_visit_free(struct dt_visit *visit)
+{
+	if (!visit)
+		return;
+	dt_find_cache_free(visit->cache);
+	dt_arena_release(&visit->arena);
+	free(visit);
+}
+
+void dt_visit_begin(struct dt_visit *visit, int pid)
+{
+	visit->pid = pid;
+	visit->process = (struct dt_process){0};
+	visit->keep = false;
+	visit->code = 0;
+	dt_arena_reset(&visit->arena);
+	atomic_store(&visit->likely, false);
+	atomic_store(&visit->command, NULL);
+}
+
+void dt_visit(struct dt_visit *visit)
+{
+	struct dt_proc proc;
+
+	if (visit->pid == getpid() || dt_proc_open(visit->pid, &proc) < 0)
+		return;
+	dt_proc_outlive(&proc);
+	if (dt_python_likely(&proc, visit->cache)) {
+		atomic_store(&visit->likely, true);
+		visit->code = describe(visit, &proc);
+	}
+	dt_proc_release(&proc);
+}
