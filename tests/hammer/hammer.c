@@ -75,6 +75,7 @@ static int look(struct dt_target *target, const struct rules *rules, struct tall
 {
 	const struct dt_snapshot *snapshot;
 	struct dt_error err;
+	char what[1024];
 	uint64_t begin = now_ns();
 	int code = dt_take(target, &snapshot, &err);
 
@@ -90,6 +91,8 @@ static int look(struct dt_target *target, const struct rules *rules, struct tall
 	note_change(tally, snapshot);
 	for (size_t i = 0; i < snapshot->thread_count; i++)
 		check_thread(tally, rules, &snapshot->threads[i]);
+	if (rules_check_together(rules, snapshot, what, sizeof(what)) < 0)
+		blame(tally, what);
 	return 0;
 }
 

@@ -243,3 +243,47 @@ int rules_check(const struct rules *rules, const struct dt_thread *thread, char 
 	}
 	return 0;
 }
+
+/* What the innermost frame of another thread has to be while this one is there; NULL: anything. */
+static const char *wanted_meanwhile(const struct rules *rules, const struct dt_frame *frame)
+{
+	char start[1024];
+	const char *found;
+	size_t length = (size_t)snprintf(start, sizeof(start), "meanwhile\t%s\t%s\t", frame->file, frame->name);
+
+	found = length < sizeof(start) ? rules_from(rules, start) : NULL;
+	return found && strncmp(found, start, length) == 0 ? found + length : NULL;
+}
+
+static bool somebody_is(const struct dt_snapshot *snapshot, const char *wanted)
+{
+	for (size_t t = 0; t < snapshot->thread_count; t++) {
+		const struct dt_thread *thread = &snapshot->threads[t];
+		char innermost[1024];
+
+		if (!thread->frame_count)
+			continue;
+		snprintf(innermost, sizeof(innermost), "%s\t%s\t%u", thread->frames[0].file, thread->frames[0].name,
+			 thread->frames[0].line);
+		if (strcmp(innermost, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+int rules_check_together(const struct rules *rules, const struct dt_snapshot *snapshot, char *what, size_t size)
+{
+	if (snapshot->torn)
+		return 0;
+	for (size_t t = 0; t < snapshot->thread_count; t++) {
+		const struct dt_thread *thread = &snapshot->threads[t];
+
+		for (size_t i = 0; i < thread->frame_count; i++) {
+			const char *wanted = wanted_meanwhile(rules, &thread->frames[i]);
+
+			if (wanted && !somebody_is(snapshot, wanted))
+				return say(what, size, "nobody is where it was called from", NULL, &thread->frames[i]);
+		}
+	}
+	return 0;
+}

@@ -18,4 +18,7 @@ void rules_free(struct rules *rules);
 /* 0 if the thread's stack is possible, else -1 and what is wrong with it. */
 int rules_check(const struct rules *rules, const struct dt_thread *thread, char *what, size_t size);
 
+/* The same for the threads of one snapshot with each other. Nothing is known of a snapshot with torn stacks. */
+int rules_check_together(const struct rules *rules, const struct dt_snapshot *snapshot, char *what, size_t size);
+
 #endif

@@ -43,6 +43,11 @@ def not_torn(found, label):
     assert found["torn"] == 0, f"{label}: {found}"
 
 
+def seldom_torn(found, label):
+    """Where a thread state is made and freed all the time, its thread cannot always be told: that is a figure."""
+    assert found["torn"] * 10 < found["threads"], f"{label}: {found}"
+
+
 def line(name, found):
     proofs = ", ".join(f"{proof} {count}" for proof, count in found["proofs"].items() if count)
     return (f"| {name} | {found['snapshots']} | {found['frames']} | {found['impossible']} | {found['torn']} | {proofs} | "
@@ -88,6 +93,20 @@ def test_each_way_to_prove_a_stack(python):
                 assert found["proofs"]["perch"] == 0, f"{python.label} {variant} {way}: {found}"
             rows.append(line(f"{variant}, {way}", found))
     report(f"Truth of stacks by way, {python.label}", rows)
+
+
+@alone
+@each([python for python in USABLE if python.version >= (3, 12)])
+@limit(7200)
+def test_one_thread_and_two_gils(python):
+    """A thread that goes to and fro between two interpreters, each of which has a GIL of its own: what it does in one and
+    in the other is of the same moment."""
+    rows = []
+    for way in ("ladder", "pause"):
+        found = hammer(python, "swapping", size(150, 10000), *WAYS[way])
+        seldom_torn(found, f"{python.label} {way}")
+        rows.append(line(way, found))
+    report(f"One thread and two GILs, {python.label}", rows)
 
 
 @alone

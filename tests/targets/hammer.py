@@ -1,6 +1,6 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
-    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|lent|borrowed LIBRARY|brief LIBRARY
+    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|swapping|lent|borrowed LIBRARY|brief LIBRARY
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -9,6 +9,9 @@ Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "re
     away FILE LINE                  that line may call into other files
     entry FILE NAME                 a function that other files call
     root FILE                       a stack begins in this file
+    meanwhile FILE NAME FILE CALLER LINE
+                                    while one thread is in the first function, the innermost frame of another one is
+                                    this caller on this line
 
 The lines of one call path belong to no other, so a stack that was put together from two moments breaks a rule.
 """
@@ -241,6 +244,33 @@ def interpreters(source):
     return ["i0", "i1", "i2"]
 
 
+def swapping(source):
+    """Another interpreter with a GIL of its own (3.12 and later), run by the main thread in turn with what the main
+    interpreter does: one thread, two GILs."""
+    calls(source, "m", 3)
+    calls(source, "x", 3)
+    source.function("x_turn", lambda add: [add("x_0_%d(1)" % index, "x_0_%d" % index) for index in range(4)])
+    source.rules.append(("entry", FILE, "x_turn"))
+
+    def body(add):
+        add("n = 0")
+        add("while True:")
+        for index in range(4):
+            add("    n += m_0_%d(n)" % index, "m_0_%d" % index)
+        add("    swap()")
+    source.function("m_drive", body)
+    # Whoever is in x_turn was called from there, and has not come back.
+    source.rules.append(("meanwhile", FILE, "x_turn", FILE, "m_drive", len(source.lines)))
+    return ["m"]
+
+
+def make_swap(source):
+    """The function that has the other interpreter take its turn. It is all C: it has no frame."""
+    run, interpreter = make_interpreter(own_gil=True)
+    run(interpreter, "exec(compile(%r, %r, 'exec'))" % ("\n".join(source.lines) + "\n", FILE))
+    return functools.partial(run, interpreter, "x_turn()")
+
+
 def lent(source):
     """An interpreter that is made by the main thread and run by another one: its thread state names its maker."""
     calls(source, "l", 6)
@@ -369,6 +399,8 @@ def main(variant):
         prefixes = globals()[variant](source)
     namespace = {"Thread": threading.Thread, "Stop": Stop}
     source.run(namespace)
+    if variant == "swapping":
+        namespace["swap"] = make_swap(source)
     rules = source.rules + [("root", __file__), ("root", threading.__file__)]
     rules += [("root", "<string>"), ("root", "<script>")]  # where another interpreter begins
     rules += [("root", FILE)] if variant in ("borrowed", "brief") else []  # called by C
@@ -383,7 +415,9 @@ def main(variant):
         lend(source)
     print("ready", flush=True)
     if prefixes:
-        threading.current_thread().name = "hammer-" + prefixes[0] if variant != "churn" else "MainThread"
+        # One that is not of a single call path keeps its own: from 3.14 on the kernel hears of names, too.
+        if variant not in ("churn", "swapping"):
+            threading.current_thread().name = "hammer-" + prefixes[0]
         namespace[prefixes[0] + "_drive"]()
     elif variant == "names":
         names()
