@@ -9,7 +9,7 @@
 #include "mem/mem.h"
 #include "python/layout.h"
 
-#define DT_TEXT_LIMIT  ((size_t)1 << 20)  /* characters of a name or path */
+#define DT_TEXT_LIMIT  ((size_t)1 << 16)  /* characters of a name or path */
 #define DT_TABLE_LIMIT ((size_t)32 << 20) /* bytes of a line table */
 
 /* A str as UTF-8 in the arena (lone surrogates as U+FFFD). 0, -EFAULT, -EINVAL (not a str), -EFBIG, -ENOMEM. */

@@ -9,7 +9,8 @@
 #include "python/dict.h"
 #include "python/text.h"
 
-#define ASK 8 /* entries between two questions for the time: each may bring a large dict, or a long name */
+#define ASK         8 /* entries between two questions for the time: each may bring a large dict, or a long name */
+#define NAMES_BYTES ((size_t)16 << 20) /* of all their texts: entries may share one that is long */
 
 struct entry {
 	uint64_t key, value; /* an int and a Thread */
@@ -85,6 +86,7 @@ static bool in_time(const struct walk *walk, size_t i)
 static int read_names(const struct walk *walk, struct dt_thread_name *names, size_t *count)
 {
 	uint64_t *places = dt_arena_calloc(walk->arena, walk->count + 1, sizeof(*places));
+	size_t begin;
 	int64_t ident;
 	int rc;
 
@@ -98,7 +100,8 @@ static int read_names(const struct walk *walk, struct dt_thread_name *names, siz
 		places[i] = walk->entries[i].name;
 	}
 	dt_mem_ahead(walk->mem, places, walk->count);
-	for (size_t i = 0; i < walk->count && in_time(walk, i); i++) {
+	begin = walk->arena->used;
+	for (size_t i = 0; i < walk->count && walk->arena->used - begin < NAMES_BYTES && in_time(walk, i); i++) {
 		struct dt_thread_name *name = &names[*count];
 
 		rc = dt_int_read(walk->mem, walk->layout, walk->entries[i].key, &ident);

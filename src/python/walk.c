@@ -57,17 +57,38 @@ static void guess_ahead(struct dt_mem *mem, const struct addresses *list, uint64
 	dt_mem_ahead(mem, guesses, STRIDES);
 }
 
-/* Follows `next` from `first` on. *whole is false if the list leads nowhere, is longer than limit, or its members do
- * not name `owner` at owner_offset (DT_ABSENT: not asked). */
+/* Of a list that went round, with so many members in the circle: drops those that were met a second time. */
+static void drop_repeated(struct addresses *list, size_t begin, size_t circle)
+{
+	while (list->count - begin > circle && list->items[list->count - 1] == list->items[list->count - 1 - circle])
+		list->count--;
+}
+
+/* Follows `next` from `first` on. *whole is false if the list leads nowhere, goes round, is longer than limit, or its
+ * members do not name `owner` at owner_offset (DT_ABSENT: not asked). */
 static int follow(struct dt_mem *mem, struct dt_arena *arena, uint64_t first, uint32_t next, uint32_t owner_offset,
 		  uint64_t owner, size_t limit, struct addresses *list, bool *whole)
 {
+	uint64_t passed = 0; /* at the last power of two: a list that comes to it again goes round */
+	size_t begin = list->count;
+	size_t passed_at = 0;
+
 	for (uint64_t address = first; address;) {
 		uint64_t named = owner;
 		uint64_t following;
 
+		size_t steps = list->count - begin;
+
 		if (list->count >= limit)
 			goto broken;
+		if (address == passed) {
+			drop_repeated(list, begin, steps - passed_at);
+			goto broken;
+		}
+		if ((steps & (steps + 1)) == 0) {
+			passed = address;
+			passed_at = steps;
+		}
 		guess_ahead(mem, list, address, next);
 		if (dt_mem_read_u64(mem, address + next, &following) < 0)
 			goto broken;

@@ -14,7 +14,7 @@
 
 #define DT_WALK_INTERPRETERS 4096
 #define DT_WALK_THREADS      65536
-#define DT_WALK_FRAMES       2000000 /* of all threads together, those that are not shown included */
+#define DT_WALK_FRAMES       500000 /* of all threads together, those that are not shown included */
 
 struct dt_gil_words {
 	uint64_t address; /* of the GIL; 0: none */
