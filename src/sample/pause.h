@@ -1,8 +1,9 @@
 /*
  * Rung 3: one running thread is stopped for one read. PTRACE_SEIZE and PTRACE_INTERRUPT: no signal is sent, and the
- * kernel lets the thread go by itself if we are killed. A thread inside a system call is left alone, because some calls
- * (epoll_wait) return EINTR when they are interrupted; what remains is the microsecond between the last question and
- * the stop. The ids are those that we see.
+ * kernel lets the thread go by itself if we are killed. A thread that waits in a system call is left alone, because
+ * some calls (epoll_wait) return EINTR when they are interrupted. What remains is the microsecond between the last
+ * question and the stop, and a thread that works inside a call (a large write to a pipe): the kernel calls it running,
+ * too, and its call may return a smaller count. The ids are those that we see.
  */
 #ifndef DT_SAMPLE_PAUSE_H
 #define DT_SAMPLE_PAUSE_H

@@ -12,9 +12,10 @@ import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 from harness import BUILD, DEADLINE, USABLE, alone, children, each, limit, process_state, record_figure, size, target, \
-    visible
+    visible, wait_for
 
 HAMMER = BUILD / "tests" / "hammer"
 WAYS = {"ladder": [], "pause": ["no-perch"], "never-pause": ["never-pause"]}
@@ -97,6 +98,41 @@ def test_system_calls_are_not_interrupted(python, way):
             assert mine["interrupted"] == 0, (name, mine)
     record_figure(f"epoll_wait interrupted, {python.label}, {way}",
                   f"{counts['epolls']['interrupted']} of {counts['epolls']['calls']} calls, {found['takes']} snapshots")
+
+
+def call_of(pid, tid):
+    """The number of the system call that a thread waits in, or "running"."""
+    return Path(f"/proc/{pid}/task/{tid}/syscall").read_text().split()[0]
+
+
+def all_sit(pid, tids):
+    """In a call each, and not in the one in which threads wait for a lock: that might be the GIL."""
+    futex = call_of(pid, tids["waits"])
+    return futex != "running" and all(call_of(pid, tid) not in ("running", futex)
+                                      for name, tid in tids.items() if name != "waits")
+
+
+@alone
+@each(USABLE)
+@each(["", "busy"])
+@each(["ladder", "pause"])
+def test_calls_that_wait_are_left_alone(python, busy, way):
+    """A thread that waits in a system call when it is looked at stays there, whoever else runs."""
+    with target(python, "sitting.py", busy) as program:
+        tids = json.loads(program.lines[0])
+        wait_for(lambda: all_sit(program.pid, tids), "all are in their calls")
+
+        def look():
+            found = run_assault(program.pid, size(25, 500), *WAYS[way])
+            assert found["left"] == 0 and found["failures"] == 0, found
+            return found["takes"] and (found["pauses"] or not busy or way != "pause")
+
+        wait_for(look, "somebody is looked at, and stopped where it has to be")
+        program.process.stdin.close()
+        assert program.wait() == 0, program.stderr
+        ends = json.loads(program.lines[-1])
+    assert ends.pop("main") == [0, 0], ends
+    assert ends == dict.fromkeys(["sleeps", "selects", "polls", "epolls", "reads"]), ends
 
 
 def queue_signals(pid, count):
