@@ -64,6 +64,12 @@ int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
 	struct dt_python *python = f->python;
 
 	python->runtime = c->runtime;
+	for (const struct dt_map *map = c->module ? c->module->first : NULL; map && map <= c->module->last; map++) {
+		if (!map->exec)
+			continue;
+		python->code_start = python->code_end ? python->code_start : map->start;
+		python->code_end = map->end;
+	}
 	python->found_by = c->found_by;
 	snprintf(python->library, sizeof(python->library), "%s",
 		 c->module ? own_path(f->proc, c->module->first->path) : "");

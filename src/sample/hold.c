@@ -9,12 +9,14 @@
 
 #define PERCH_MISSES  3 /* in a row, before pausing */
 #define PAUSE_DENIALS 8 /* before pausing is believed to be forbidden */
+#define WITHOUT_GIL   8 /* times that a thread was met that runs without the GIL, before it is believed to go on so */
 #define ENDING_NS     300000
 
 void dt_holds_begin(struct dt_holds *holds)
 {
 	holds->perch_misses = 0;
 	holds->pause_denials = 0;
+	holds->without_gil = 0;
 	holds->tracer = 0;
 }
 
@@ -54,6 +56,9 @@ void dt_holds_end(struct dt_holds *holds)
 
 bool dt_holds_kept(const struct dt_holds *holds)
 {
+	for (size_t i = 0; i < holds->pause_count; i++)
+		if (!dt_pause_held(&holds->pauses[i]))
+			return false;
 	return !holds->perched || dt_perch_held(holds->proc, holds->perched, &holds->perch);
 }
 
@@ -100,17 +105,46 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 	return DT_HOPELESS;
 }
 
+/* The GIL that a suspect has in hand, NULL if it has none or that cannot be told. If it is the only thread that runs,
+ * it is the one that has what is taken. */
+static const struct dt_gil_words *gil_of(const struct dt_suspects *suspects, const struct dt_suspect *suspect)
+{
+	for (size_t i = 0; i < suspects->gils; i++) {
+		const struct dt_suspect *holder = &suspects->list[i];
+
+		if (holder->words.locked == 1 && holder->thread &&
+		    (holder->tid == suspect->tid || (suspects->everybody && suspects->running == 1)))
+			return &holder->words;
+	}
+	return NULL;
+}
+
+static bool has_gil_still(const void *context)
+{
+	const struct dt_holds *holds = context;
+	struct dt_gil_words now;
+
+	return dt_walk_gil(holds->live, holds->python, holds->had.address, &now) == 0 && now.locked == 1 &&
+	       now.holder == holds->had.holder;
+}
+
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
+		const struct dt_gil_words *gil;
 		int rc;
 
 		if (!suspect->running || dt_holds_has(holds, suspect->tid))
 			continue;
 		if (holds->pause_count == DT_HOLDS)
 			return DT_HOPELESS;
-		rc = dt_pause_begin(holds->proc, suspect->tid, &holds->pauses[holds->pause_count]);
+		gil = gil_of(suspects, suspect);
+		if (!gil)
+			return ++holds->without_gil > WITHOUT_GIL ? DT_HOPELESS : DT_AGAIN;
+		holds->had = *gil;
+		rc = dt_pause_begin(holds->proc, suspect->tid, has_gil_still, holds,
+				    &holds->pauses[holds->pause_count]);
 		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
 			return denied(holds, suspect->tid);
 		if (rc < 0)
@@ -128,14 +162,18 @@ static int first_running(const struct dt_suspects *suspects)
 	return 0;
 }
 
-enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects)
+enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects, uint64_t window_ns)
 {
 	enum dt_verdict verdict;
 
-	if (!holds->perch_refused && suspects->running == 1 && holds->perch_misses < PERCH_MISSES)
+	if (window_ns > DT_PERCH_NS)
+		holds->perch_misses = PERCH_MISSES;
+	/* Where nothing can be paused, a perch that was missed may be had another time. */
+	if (!holds->perch_refused && suspects->running == 1 &&
+	    (holds->perch_misses < PERCH_MISSES || holds->pause_refused))
 		return take_by_perch(holds, first_running(suspects));
-	if (holds->pause_refused) /* a perch that was missed may be had another time */
-		return holds->perch_refused || suspects->running > 1 ? DT_HOPELESS : DT_AGAIN;
+	if (holds->pause_refused)
+		return DT_HOPELESS;
 	verdict = take_by_pause(holds, suspects);
 	if (verdict != DT_PROVEN)
 		dt_holds_end(holds);

@@ -19,11 +19,14 @@ enum dt_verdict {
 
 struct dt_holds {
 	const struct dt_proc *proc;
+	struct dt_mem *live;
+	const struct dt_python *python;
 	bool perch_refused, pause_refused;
-	unsigned perch_misses, pause_denials; /* in this look */
-	int tracer;                           /* another process that traces the target, 0: none was met */
-	int perched;                          /* tid */
+	unsigned perch_misses, pause_denials, without_gil; /* in this look */
+	int tracer;                                        /* another process that traces the target, 0: none was met */
+	int perched;                                       /* tid */
 	struct dt_perch perch;
+	struct dt_gil_words had; /* of the thread that is being stopped: it must have this GIL until then */
 	struct dt_pause_hold pauses[DT_HOLDS];
 	size_t pause_count;
 };
@@ -31,8 +34,10 @@ struct dt_holds {
 /* Forgets what held for the last look only. */
 void dt_holds_begin(struct dt_holds *holds);
 
-/* Holds every suspect that runs. Nothing is held unless DT_PROVEN is returned. */
-enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects);
+/* Holds every suspect that runs. Nothing is held unless DT_PROVEN is returned. Only a thread that has the GIL is
+ * stopped by a pause: one that gave it away may be in the middle of a system call, which a stop would cut short.
+ * window_ns: how long the last look took, 0 if there was none; a perch must be short. */
+enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects, uint64_t window_ns);
 
 bool dt_holds_any(const struct dt_holds *holds);
 bool dt_holds_has(const struct dt_holds *holds, int tid);
@@ -40,7 +45,7 @@ bool dt_holds_has(const struct dt_holds *holds, int tid);
 /* The one thread that is held, 0 if there are none or several. */
 int dt_holds_single(const struct dt_holds *holds);
 
-/* True if the perch, if there is one, held until now. A pause always does. */
+/* True if everything that was held stood until now. */
 bool dt_holds_kept(const struct dt_holds *holds);
 
 /* Lets everybody go. */

@@ -16,6 +16,7 @@
 #include "base/util.h"
 
 #define DEADLINE_NS  1000000000u /* a thread in an uninterruptible state may take long: it is not waited for */
+#define LONGEST_S    1           /* that a thread stands, even if we hang */
 #define SPIN_NS      200000u     /* a running thread stops within this as a rule */
 #define TRACER_STACK ((size_t)128 << 10)
 
@@ -53,9 +54,11 @@ static int signal_of(int status)
 	return status >> 8 ? 0 : status & 0x7f;
 }
 
-static int stop(const struct dt_proc *proc, int tid, int *status)
+static int stop(const struct dt_pause_hold *hold, int *status)
 {
+	const struct dt_proc *proc = hold->proc;
 	struct dt_thread_call call;
+	int tid = hold->tid;
 	int rc;
 
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
@@ -65,7 +68,7 @@ static int stop(const struct dt_proc *proc, int tid, int *status)
 	rc = dt_thread_call(proc, tid, &call);
 	if (rc < 0)
 		return rc;
-	if (!call.running)
+	if (!call.running || (hold->ask && !hold->ask(hold->context)))
 		return -EBUSY;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
 		return -errno;
@@ -77,14 +80,18 @@ static void *trace(void *context)
 	struct dt_pause_hold *hold = context;
 	int tid = hold->tid;
 	int status = 0;
-	int rc = stop(hold->proc, tid, &status);
+	int rc = stop(hold, &status);
+	struct timespec end;
 
 	hold->result = rc;
 	sem_post(&hold->decided);
 	if (rc < 0)
 		return NULL;
-	while (sem_wait(&hold->go_on) < 0)
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += LONGEST_S;
+	while (sem_timedwait(&hold->go_on, &end) < 0 && errno == EINTR)
 		;
+	atomic_store(&hold->lost, true); /* before it goes on: who asks later than that does not trust the look */
 	/* If it fails the thread was killed while it stood. */
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(status));
 	return NULL;
@@ -117,12 +124,13 @@ static void finish(struct dt_pause_hold *hold)
 	hold->tid = 0;
 }
 
-int dt_pause_begin(const struct dt_proc *proc, int tid, struct dt_pause_hold *hold)
+int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
+		   struct dt_pause_hold *hold)
 {
 	struct dt_thread_call call;
 	int rc = dt_thread_call(proc, tid, &call);
 
-	*hold = (struct dt_pause_hold){.proc = proc};
+	*hold = (struct dt_pause_hold){.proc = proc, .ask = ask, .context = context};
 	if (rc < 0)
 		return rc;
 	if (!call.running)
@@ -143,6 +151,11 @@ int dt_pause_begin(const struct dt_proc *proc, int tid, struct dt_pause_hold *ho
 	if (rc < 0)
 		finish(hold);
 	return rc;
+}
+
+bool dt_pause_held(const struct dt_pause_hold *hold)
+{
+	return !atomic_load(&hold->lost);
 }
 
 void dt_pause_end(struct dt_pause_hold *hold)

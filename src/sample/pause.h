@@ -1,30 +1,42 @@
 /*
  * Rung 3: one running thread is stopped for one read. PTRACE_SEIZE and PTRACE_INTERRUPT: no signal is sent, and the
- * kernel lets the thread go by itself if we are killed. A thread that waits in a system call is left alone, because
- * some calls (epoll_wait) return EINTR when they are interrupted. What remains is the microsecond between the last
- * question and the stop, and a thread that works inside a call (a large write to a pipe): the kernel calls it running,
- * too, and its call may return a smaller count. The ids are those that we see.
+ * kernel lets the thread go by itself if we are killed. A stop cuts a system call short: some return EINTR
+ * (epoll_wait), a write or a read of much data returns less. So a thread that the kernel says to be in a call is left
+ * alone, and of one that runs, in the kernel or not, the caller must know that it computes: it has the GIL, which is
+ * given away before a call that may take long. What remains is the microsecond between the last question and the stop.
+ * Whatever happens to us, a thread stands for a second at most. The ids are those that we see.
  */
 #ifndef DT_SAMPLE_PAUSE_H
 #define DT_SAMPLE_PAUSE_H
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 
 #include "proc/proc.h"
+
+/* Asked just before the stop, by another thread while the caller of dt_pause_begin waits: may it be stopped? */
+typedef bool dt_pause_ask_fn(const void *context);
 
 struct dt_pause_hold {
 	const struct dt_proc *proc;
 	int tid;    /* 0: nothing is held */
 	int result; /* of the attempt to stop it */
+	dt_pause_ask_fn *ask;
+	const void *context;
 	pthread_t tracer;
 	sem_t decided, go_on;
+	atomic_bool lost; /* it was let go because it stood too long */
 };
 
-/* 0 when the thread stands still; -EBUSY (it is in a system call, look again), -EPERM (not allowed, or another tracer
- * has it), -ESRCH (it ended), -ETIMEDOUT (it did not stop within a second). Nothing is held unless 0 is returned. The
- * hold must stay where it is in memory until it ends. */
-int dt_pause_begin(const struct dt_proc *proc, int tid, struct dt_pause_hold *hold);
+/* 0 when the thread stands still; -EBUSY (it is in a system call or may not be stopped now, look again), -EPERM (not
+ * allowed, or another tracer has it), -ESRCH (it ended), -ETIMEDOUT (it did not stop within a second). Nothing is held
+ * unless 0 is returned. The hold must stay where it is in memory until it ends. */
+int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
+		   struct dt_pause_hold *hold);
+
+/* True if it has stood still until now. */
+bool dt_pause_held(const struct dt_pause_hold *hold);
 
 /* Lets it go on. Does nothing if nothing is held. */
 void dt_pause_end(struct dt_pause_hold *hold);

@@ -1,5 +1,5 @@
 /*
- * A perch is short: it ends after one look, and does not count if it took longer than DEADLINE_NS. The real-time
+ * A perch is short: it ends after one look, and does not count if it took longer than DT_PERCH_NS. The real-time
  * priority is the lowest there is, is not inherited by a child , and is never taken against a target that is itself
  * real-time: it would not be put aside.
  */
@@ -12,9 +12,8 @@
 
 #include "base/util.h"
 
-#define DEADLINE_NS 100000000u
-#define SLICE_NS    100000u /* the shortest that the kernel grants */
-#define NAP_NS      60000
+#define SLICE_NS 100000u /* the shortest that the kernel grants */
+#define NAP_NS   60000
 
 /* The kernel's numbers for sched_attr. */
 #define RESET_ON_FORK   1u
@@ -156,5 +155,5 @@ bool dt_perch_held(const struct dt_proc *proc, int tid, const struct dt_perch *p
 	uint64_t slices;
 
 	return put_aside(proc, tid, perch->cpu) && dt_thread_slices(proc, tid, &slices) == 0 &&
-	       slices == perch->slices && dt_clock_ns() - perch->began_ns < DEADLINE_NS;
+	       slices == perch->slices && dt_clock_ns() - perch->began_ns < DT_PERCH_NS;
 }

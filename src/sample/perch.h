@@ -19,6 +19,8 @@ struct dt_sched {
 	uint64_t runtime, deadline, period;
 };
 
+#define DT_PERCH_NS 100000000u /* the longest that a perch may last */
+
 struct dt_perch {
 	bool affinity_changed, policy_changed;
 	int cpu;

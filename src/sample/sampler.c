@@ -10,13 +10,12 @@
 #include "sample/sampler.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <time.h>
 
 #include "base/util.h"
 #include "sample/agree.h"
 #include "sample/hold.h"
-#include "sample/state.h"
+#include "sample/label.h"
 #include "sample/suspects.h"
 
 #define ATTEMPTS        200 /* before looks must agree instead; threads that begin and end all the time take many */
@@ -26,7 +25,7 @@
 #define UNKNOWN_TRIES   8   /* attempts that meet the same suspect who cannot be told */
 #define PROGRESS_NS     200000000u /* to wait for a thread to get on */
 #define NAP_NS          100000
-#define MANY_THREADS    100 /* for which a second thread of ours pays */
+#define FEW_THREADS     16 /* whose states are read while everything is still held */
 #define AGREE_ATTEMPTS  24
 #define JITTER_NS       250000
 #define LOOK_CPU_NS     2000000000u /* of our own, after which nothing more is tried: a hostile target may make it slow */
@@ -47,6 +46,7 @@ struct dt_sampler {
 	bool warm;      /* there was a look: codes and pages are known */
 	bool everybody; /* thread states may be run by other threads than they name: all threads are suspect */
 	unsigned between, broken, unknown, ambiguous;
+	bool labelled; /* the look has its ids and states */
 	struct dt_suspects suspects;
 	uint64_t began_ns, began_cpu_ns;
 	uint64_t random;
@@ -68,6 +68,8 @@ int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 	if (options)
 		s->options = *options;
 	s->holds.proc = proc;
+	s->holds.live = live;
+	s->holds.python = python;
 	s->holds.perch_refused = s->options.no_perch;
 	s->holds.pause_refused = s->options.pause == DT_PAUSE_NEVER;
 	for (size_t i = 0; i < DT_COUNT(s->arenas); i++)
@@ -159,7 +161,7 @@ static bool stood_still(struct dt_sampler *s)
 		return false;
 	if (!dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk))
 		return false;
-	if (s->everybody || !dt_suspects_ambiguous(&s->suspects, &s->look.walk))
+	if (s->everybody || !dt_suspects_ambiguous(s->live, s->python, &s->suspects, &s->look.walk))
 		return true;
 	/* A thread that waits for a page with the GIL in hand looks like that for a moment, too. */
 	s->everybody = ++s->ambiguous >= AMBIGUOUS_TRIES;
@@ -199,7 +201,7 @@ static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 	return rc;
 }
 
-static void judge_threads(struct dt_sampler *s);
+static int judge_threads(struct dt_sampler *s);
 
 /* A proven look may still have caught a thread between two states that no traceback would show: look again a few times.
  * *tid is a held thread that must get on before another look makes sense, if there is one. */
@@ -242,8 +244,8 @@ static void let_it_get_on(struct dt_sampler *s, int tid, uint64_t slices)
 	       dt_clock_ns() - start < PROGRESS_NS);
 }
 
-/* A suspect who cannot be told is just beginning or ending as a rule. It is a lost case only if the GIL has not moved
- * on from it. */
+/* A suspect who cannot be told is just beginning or ending as a rule. Only if the GIL does not move on from it anybody
+ * may be the one. */
 static bool stays_unknown(struct dt_sampler *s)
 {
 	uint64_t switches = 0;
@@ -272,21 +274,23 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 		return rc;
 	}
 	if (s->suspects.unknown) {
-		*verdict = stays_unknown(s) ? DT_HOPELESS : DT_AGAIN;
+		s->everybody = stays_unknown(s);
 		nap();
 		return 0;
 	}
 	if (s->suspects.running) {
-		*verdict = dt_holds_take(&s->holds, &s->suspects);
+		*verdict = dt_holds_take(&s->holds, &s->suspects, s->look.window_ns);
+		if (*verdict == DT_AGAIN)
+			nap();
 		if (*verdict != DT_PROVEN)
 			return 0;
 	}
 	rc = look_held(s, verdict);
 	if (rc == 0 && *verdict == DT_PROVEN) {
-		if (worth_showing(s, &slow))
-			judge_threads(s);
-		else
+		if (!worth_showing(s, &slow))
 			*verdict = DT_AGAIN;
+		else
+			rc = judge_threads(s);
 		if (slow)
 			dt_thread_slices(s->proc, slow, &slices);
 	}
@@ -327,36 +331,46 @@ static void tear(struct dt_look *look, struct dt_look_thread *thread, size_t out
 	look->torn++;
 }
 
-/* The proofs of a look during which everything stood still. */
-static void judge_threads(struct dt_sampler *s)
+/* Ids and states, which cost a file each. */
+static int label(struct dt_sampler *s)
+{
+	s->labelled = true;
+	return dt_label(s->proc, s->python, s->tids, s->image, &s->arenas[s->current], &s->look);
+}
+
+/* The proofs of a look during which everything stood still, and still does. */
+static int judge_threads(struct dt_sampler *s)
 {
 	struct dt_look *look = &s->look;
 	enum dt_proof held = s->holds.perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
-	int runner = dt_holds_single(&s->holds);
+	int rc = make_threads(s);
 
 	look->torn = 0;
-	if (make_threads(s) < 0) {
-		look->thread_count = 0;
-		return;
-	}
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < look->thread_count; i++) {
 		struct dt_look_thread *thread = &look->threads[i];
 		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->walk->address);
 
 		thread->proof = DT_PROOF_STILL;
 		thread->gil = holds_gil(look, thread->walk);
+		if (suspect) {
+			thread->tid = suspect->tid;
+			thread->ns_tid = suspect->ns_tid;
+		}
 		if (suspect && dt_holds_has(&s->holds, suspect->tid)) {
 			thread->proof = held;
 			thread->state = DT_STATE_RUNNING;
-		} else if (suspect && thread->gil && s->everybody && runner) {
-			/* It has the GIL and the thread that it names is blocked: the one that runs is its own. */
+		} else if (suspect && thread->gil && s->everybody && dt_holds_any(&s->holds)) {
+			/* It has the GIL, and the thread that it names is blocked. */
 			thread->proof = held;
-			thread->state = DT_STATE_RUNNING;
-			thread->tid = runner;
+			thread->runner = dt_holds_single(&s->holds);
 		}
 		if (thread->walk->end == DT_WALK_BROKEN)
 			tear(look, thread, 0);
 	}
+	/* Of many threads they are read after everything was let go: states are then of a moment later. */
+	return look->thread_count <= FEW_THREADS ? label(s) : 0;
 }
 
 /* Looks at a thread that was put aside by the kernel in the middle of a call agree, too, and all see what never was. */
@@ -421,88 +435,6 @@ static int look_until_agreed(struct dt_sampler *s)
 	return 0;
 }
 
-static int by_tid_then_age(const void *a, const void *b)
-{
-	const struct dt_look_thread *x = *(const struct dt_look_thread *const *)a;
-	const struct dt_look_thread *y = *(const struct dt_look_thread *const *)b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x < y ? -1 : 1; /* grouped by interpreter, oldest first */
-}
-
-/* An id that comes twice in an interpreter belongs to the older thread state: the newer one names its maker until its
- * own thread runs. (A thread that calls into another interpreter has a thread state in each.) */
-static int settle_ids(struct dt_sampler *s)
-{
-	struct dt_look *look = &s->look;
-	struct dt_look_thread **sorted;
-
-	sorted = dt_arena_alloc(&s->arenas[s->current], (look->thread_count + 1) * sizeof(*sorted));
-	if (!sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < look->thread_count; i++) {
-		struct dt_look_thread *thread = &look->threads[i];
-
-		if (thread->tid) /* known already: the one that was held */
-			dt_thread_ns_tid(s->proc, thread->tid, &thread->ns_tid);
-		else
-			thread->tid = dt_tids_of(s->tids, s->image, thread->walk->ident, thread->walk->native,
-						 &thread->ns_tid);
-		sorted[i] = thread;
-	}
-	qsort(sorted, look->thread_count, sizeof(*sorted), by_tid_then_age);
-	for (size_t i = look->thread_count; i-- > 1;)
-		if (sorted[i]->tid == sorted[i - 1]->tid &&
-		    sorted[i]->walk->interpreter == sorted[i - 1]->walk->interpreter)
-			sorted[i]->tid = sorted[i]->ns_tid = 0;
-	return 0;
-}
-
-/* Some of the threads of a look, whose states one of us reads. */
-struct part {
-	const struct dt_sampler *sampler;
-	size_t begin, end;
-};
-
-static void *read_states(void *argument)
-{
-	const struct part *part = argument;
-	const struct dt_sampler *s = part->sampler;
-
-	for (size_t i = part->begin; i < part->end; i++) {
-		struct dt_look_thread *thread = &s->look.threads[i];
-		const struct dt_gil_words *gil = &s->look.walk.interpreters[thread->walk->interpreter].gil;
-
-		thread->syscall = -1;
-		if (thread->state != DT_STATE_RUNNING)
-			thread->state = dt_state_of(s->proc, thread->tid, gil->address, s->python->layout.gil.size,
-						    &thread->syscall);
-		if (thread->state == DT_STATE_UNKNOWN) /* it ended, or the number was never a thread of this process */
-			thread->tid = thread->ns_tid = 0;
-	}
-	return NULL;
-}
-
-/* States, after everything was let go: they cost a file each. Of many threads, two of us read a half each. */
-static int add_states(struct dt_sampler *s)
-{
-	size_t half = s->look.thread_count >= MANY_THREADS ? s->look.thread_count / 2 : 0;
-	struct part mine = {s, half, s->look.thread_count};
-	struct part other = {s, 0, half};
-	pthread_t thread;
-	int rc = settle_ids(s);
-
-	if (rc < 0)
-		return rc;
-	if (half && pthread_create(&thread, NULL, read_states, &other) != 0)
-		mine.begin = half = 0;
-	read_states(&mine);
-	if (half)
-		pthread_join(thread, NULL);
-	return 0;
-}
-
 static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
 {
 	int pid = s->proc->pid;
@@ -533,7 +465,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	int rc = 0;
 
 	s->look = (struct dt_look){.image = s->image};
-	s->everybody = false;
+	s->everybody = s->labelled = false;
 	dt_holds_begin(&s->holds);
 	s->began_ns = dt_clock_ns();
 	s->began_cpu_ns = cpu_ns();
@@ -549,8 +481,8 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 		rc = look_until_agreed(s);
 	s->look.tracer = s->holds.tracer;
 	s->look.traced = s->holds.tracer != 0;
-	if (rc == 0)
-		rc = add_states(s);
+	if (rc == 0 && !s->labelled)
+		rc = label(s);
 	if (rc < 0)
 		return explain(s, rc, err);
 	*look = &s->look;

@@ -20,6 +20,7 @@ struct dt_look_thread {
 	const struct dt_walk_thread *walk;
 	int tid; /* as seen by us, 0 unknown */
 	int ns_tid;
+	int runner; /* a thread that may be the one that runs it, though it names another; 0: none */
 	enum dt_state state;
 	long syscall; /* number, -1 none */
 	bool gil;

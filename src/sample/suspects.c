@@ -5,6 +5,9 @@
 
 #include "base/util.h"
 
+#define STACK_STEP  ((size_t)4096)
+#define STACK_LIMIT ((size_t)256 << 10) /* of a C stack that are searched for the interpreter */
+
 static bool known_interpreter(const struct dt_walk *walk, uint64_t address)
 {
 	for (size_t i = 0; i < walk->interpreter_count; i++)
@@ -32,18 +35,31 @@ static bool listed(struct dt_mem *live, const struct dt_layout *layout, uint64_t
 	return at != 0;
 }
 
+/* What the kernel says of it. First the count, then the state: of a thread that is blocked after it was counted, an
+ * equal count later on means that it has not been on a CPU since. The other way round it might be running when it is
+ * counted, and go on doing so. False if there is no such thread. */
+static bool watch(const struct dt_proc *proc, struct dt_suspect *suspect)
+{
+	struct dt_thread_call call;
+
+	suspect->counted = dt_thread_slices(proc, suspect->tid, &suspect->slices) == 0;
+	if (dt_thread_call(proc, suspect->tid, &call) < 0)
+		return false;
+	suspect->running = call.running;
+	suspect->sp = call.running ? 0 : call.sp;
+	return true;
+}
+
 /* The last holder may have ended long ago; its memory may be anything by now. Only a thread state that names one of the
  * interpreters counts, unless the GIL is taken: then somebody has it, and we do not know who. */
 static void identify(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 		     struct dt_tids *tids, const struct dt_walk *walk, size_t *steps, struct dt_suspect *suspect)
 {
 	const struct dt_layout *layout = &python->layout;
-	struct dt_thread_call call;
 	uint64_t thread = suspect->words.holder;
 	uint64_t interpreter;
 	uint64_t ident;
 	uint64_t native = 0;
-	int ns_tid;
 
 	if (!thread)
 		return;
@@ -59,27 +75,24 @@ static void identify(const struct dt_proc *proc, struct dt_mem *live, const stru
 	suspect->thread = thread;
 	suspect->ident = ident;
 	suspect->native = native;
-	suspect->tid = dt_tids_of(tids, live, ident, native, &ns_tid);
-	/* First the count, then the state: of a thread that is blocked after it was counted, an equal count later on
-	 * means that it has not been on a CPU since. The other way round it might be running when it is counted, and go
-	 * on doing so. */
-	suspect->counted = dt_thread_slices(proc, suspect->tid, &suspect->slices) == 0;
-	if (dt_thread_call(proc, suspect->tid, &call) == 0) {
-		suspect->running = call.running;
+	suspect->tid = dt_tids_of(tids, live, ident, native, &suspect->ns_tid);
+	if (watch(proc, suspect))
 		return;
-	}
+	suspect->tid = dt_tids_by_ident(tids, live, ident, &suspect->ns_tid);
+	if (suspect->tid && watch(proc, suspect))
+		return;
 	suspect->tid = 0;
 	/* Freed memory looks the same for a while. A thread state that is in no list, and has left the GIL, is gone. */
 	if (!suspect->words.locked && !listed(live, layout, interpreter, thread, steps))
 		suspect->thread = 0;
 }
 
-static bool has_gil(const struct dt_suspects *suspects, uint64_t address)
+static const struct dt_gil_words *words_of(const struct dt_suspects *suspects, uint64_t address)
 {
 	for (size_t i = 0; i < suspects->gils; i++)
 		if (suspects->list[i].words.address == address)
-			return true;
-	return false;
+			return &suspects->list[i].words;
+	return NULL;
 }
 
 static bool has_tid(const struct dt_suspects *suspects, int tid)
@@ -95,7 +108,7 @@ static void append(struct dt_suspects *suspects, const struct dt_suspect *suspec
 {
 	if (suspect->running && !has_tid(suspects, suspect->tid))
 		suspects->running++;
-	if (suspect->thread && !suspect->tid)
+	if (suspect->thread && !suspect->tid && !suspects->everybody)
 		suspects->unknown = true;
 	suspects->list[suspects->count++] = *suspect;
 }
@@ -104,13 +117,9 @@ static void add_everybody(const struct dt_proc *proc, const int *tids, size_t co
 {
 	for (size_t i = 0; i < count; i++) {
 		struct dt_suspect suspect = {.tid = tids[i]};
-		struct dt_thread_call call;
 
-		suspect.counted = dt_thread_slices(proc, tids[i], &suspect.slices) == 0;
-		if (has_tid(suspects, tids[i]) || dt_thread_call(proc, tids[i], &call) < 0)
-			continue;
-		suspect.running = call.running;
-		append(suspects, &suspect);
+		if (!has_tid(suspects, tids[i]) && watch(proc, &suspect))
+			append(suspects, &suspect);
 	}
 }
 
@@ -123,7 +132,7 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 	struct dt_walk walk;
 	int rc;
 
-	*suspects = (struct dt_suspects){0};
+	*suspects = (struct dt_suspects){.everybody = everybody};
 	if (everybody) {
 		rc = dt_proc_threads(proc, &all, &all_count);
 		if (rc < 0)
@@ -138,7 +147,7 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 	for (size_t i = 0; i < walk.interpreter_count; i++) {
 		struct dt_suspect suspect = {.words = walk.interpreters[i].gil};
 
-		if (has_gil(suspects, suspect.words.address))
+		if (words_of(suspects, suspect.words.address))
 			continue;
 		identify(proc, live, python, tids, &walk, &steps, &suspect);
 		append(suspects, &suspect);
@@ -165,36 +174,73 @@ static bool same_holders(const struct dt_suspects *suspects, const struct dt_wal
 	return true;
 }
 
-bool dt_suspects_ambiguous(const struct dt_suspects *suspects, const struct dt_walk *walk)
+/* Does the C stack of a blocked thread lead back into the interpreter? It does if the thread runs Python: the loop that
+ * runs the innermost frame is there. */
+static bool runs_python(struct dt_mem *live, const struct dt_python *python, const struct dt_suspect *suspect)
 {
-	for (size_t i = 0; i < suspects->gils; i++) {
-		const struct dt_suspect *suspect = &suspects->list[i];
+	uint64_t words[STACK_STEP / sizeof(uint64_t)];
+	uint64_t at = suspect->sp & ~(uint64_t)(sizeof(uint64_t) - 1);
 
-		if (!suspect->thread)
-			continue;
-		if (suspect->words.locked && !suspect->running)
-			return true;
-		/* A new thread state without frames names its maker for a moment, and is run by nobody. */
-		for (size_t t = 0; t < walk->thread_count; t++)
-			if (walk->threads[t].address != suspect->thread && walk->threads[t].ident == suspect->ident &&
-			    walk->threads[t].top)
+	for (size_t read = 0; read < STACK_LIMIT;) {
+		size_t size = STACK_STEP - at % STACK_STEP; /* up to the end of a page: the next one may not be there */
+
+		if (dt_mem_read(live, at, words, size) < 0)
+			return false;
+		for (size_t i = 0; i < size / sizeof(*words); i++)
+			if (words[i] >= python->code_start && words[i] < python->code_end)
 				return true;
+		at += size;
+		read += size;
 	}
 	return false;
+}
+
+static bool may_be_run_by_another(struct dt_mem *live, const struct dt_python *python, const struct dt_suspect *suspect,
+				  const struct dt_walk *walk)
+{
+	bool frames = false;
+
+	for (size_t t = 0; t < walk->thread_count; t++) {
+		if (walk->threads[t].address == suspect->thread)
+			frames = walk->threads[t].top != 0;
+		else if (walk->threads[t].ident == suspect->ident)
+			return true;
+	}
+	if (suspect->running)
+		return false;
+	if (!frames || !suspect->sp || !python->code_end)
+		return suspect->words.locked == 1;
+	return !runs_python(live, python, suspect);
+}
+
+bool dt_suspects_ambiguous(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
+			   const struct dt_walk *walk)
+{
+	for (size_t i = 0; i < suspects->gils; i++)
+		if (suspects->list[i].thread && may_be_run_by_another(live, python, &suspects->list[i], walk))
+			return true;
+	return false;
+}
+
+static bool same_words(const struct dt_gil_words *a, const struct dt_gil_words *b)
+{
+	return a->holder == b->holder && a->switches == b->switches && a->locked == b->locked;
 }
 
 bool dt_suspects_words_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
 			     const struct dt_walk *walk)
 {
-	for (size_t i = 0; i < walk->interpreter_count; i++)
-		if (!has_gil(suspects, walk->interpreters[i].gil.address))
+	for (size_t i = 0; i < walk->interpreter_count; i++) {
+		const struct dt_gil_words *then = words_of(suspects, walk->interpreters[i].gil.address);
+
+		if (!then || !same_words(then, &walk->interpreters[i].gil))
 			return false;
+	}
 	for (size_t i = 0; i < suspects->gils; i++) {
 		const struct dt_gil_words *then = &suspects->list[i].words;
 		struct dt_gil_words now;
 
-		if (dt_walk_gil(live, python, then->address, &now) < 0 || now.holder != then->holder ||
-		    now.switches != then->switches || now.locked != then->locked)
+		if (dt_walk_gil(live, python, then->address, &now) < 0 || !same_words(then, &now))
 			return false;
 	}
 	return same_holders(suspects, walk);

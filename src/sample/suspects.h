@@ -7,8 +7,10 @@
  *
  * Two things are not as simple as that. A thread state that is freed may be made anew at the same address, which the
  * words do not show: the look must have found the same thread there as before it, or none. And a thread state names the
- * thread that made it, which need not be the one that runs it: where there are signs of that, every thread of the
- * process is suspect.
+ * thread that made it, which need not be the one that runs it. Signs of that are another thread state that names the
+ * same thread, and a blocked thread that has nothing of the interpreter on its C stack: then every thread of the
+ * process is suspect. One case has no sign: a thread without a thread state of its own that made one for another
+ * thread, and computes itself whenever we look.
  */
 #ifndef DT_SAMPLE_SUSPECTS_H
 #define DT_SAMPLE_SUSPECTS_H
@@ -19,8 +21,9 @@ struct dt_suspect {
 	struct dt_gil_words words;
 	uint64_t thread;        /* thread state; 0: nobody has had this GIL, or its last holder is gone */
 	uint64_t ident, native; /* as it had them */
-	int tid;                /* 0: cannot be told */
+	int tid, ns_tid;        /* 0: cannot be told */
 	bool running;           /* on a CPU or ready for one */
+	uint64_t sp;            /* of its C stack, if it is blocked in a system call; else 0 */
 	bool counted;           /* slices is valid */
 	uint64_t slices;
 };
@@ -30,6 +33,7 @@ struct dt_suspects {
 	size_t count;
 	size_t gils;
 	size_t running; /* how many threads among them run */
+	bool everybody; /* all threads of the process are in the list */
 	bool unknown;   /* one of them cannot be told: nothing can be proven by watching threads */
 };
 
@@ -38,14 +42,14 @@ struct dt_suspects {
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects);
 
-/* True if every GIL has the same words as then, the walk saw no other GIL, and the last holders are the threads that
- * they were. */
+/* True if every GIL has the same words as then, the walk saw the same ones and no other GIL, and the last holders are
+ * the threads that they were. */
 bool dt_suspects_words_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
 			     const struct dt_walk *walk);
 
-/* True if a suspect may be run by another thread than the one it names: another thread state names the same one, or it
- * has the GIL though its thread is blocked. */
-bool dt_suspects_ambiguous(const struct dt_suspects *suspects, const struct dt_walk *walk);
+/* True if a suspect may be run by another thread than the one it names. */
+bool dt_suspects_ambiguous(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
+			   const struct dt_walk *walk);
 
 /* True if a suspect that was blocked then has not been on a CPU since. */
 bool dt_suspect_slept(const struct dt_proc *proc, const struct dt_suspect *suspect);

@@ -137,17 +137,18 @@ static bool offset_fits(struct dt_tids *tids, struct dt_mem *mem, const struct d
 	return checked > 0;
 }
 
-/* The place where the usual C library has it is tried first: in a small PID namespace ids are small numbers, which
- * stand in other fields too. */
+/* Where the usual C library has it. */
+static const uint32_t glibc[] = {
+#ifdef __aarch64__
+    0xd0,
+#else
+    0x2d0,
+#endif
+};
+
+/* The usual place is tried first: in a small PID namespace ids are small numbers, which stand in other fields too. */
 static bool learn_from(struct dt_tids *tids, struct dt_mem *mem, const struct dt_walk *walk)
 {
-	static const uint32_t glibc[] = {
-#ifdef __aarch64__
-	    0xd0,
-#else
-	    0x2d0,
-#endif
-	};
 	uint64_t ident = walk->main_ident ? walk->main_ident : walk->threads[0].ident;
 	uint8_t bytes[PTHREAD_BYTES];
 
@@ -170,6 +171,22 @@ void dt_tids_learn(struct dt_tids *tids, struct dt_mem *mem, const struct dt_wal
 {
 	if (!tids->learnt && walk->thread_count && (tids->same_namespace || refresh(tids) == 0))
 		tids->learnt = learn_from(tids, mem, walk);
+}
+
+int dt_tids_by_ident(struct dt_tids *tids, struct dt_mem *mem, uint64_t ident, int *ns_tid)
+{
+	uint32_t offset = tids->offset == DT_ABSENT ? glibc[0] : tids->offset;
+	uint32_t id;
+	int tid;
+
+	*ns_tid = 0;
+	if (!ident || dt_mem_read_u32(mem, ident + offset, &id) < 0)
+		return 0;
+	tid = to_ours(tids, id);
+	if (!dt_thread_exists(tids->proc, tid))
+		return 0;
+	*ns_tid = (int)id;
+	return tid;
 }
 
 int dt_tids_of(struct dt_tids *tids, struct dt_mem *mem, uint64_t ident, uint64_t native, int *ns_tid)

@@ -22,6 +22,9 @@ void dt_tids_free(struct dt_tids *tids);
 /* The id, as we see it, of the thread that a thread state belongs to, and in its namespace; 0 if it cannot be told. */
 int dt_tids_of(struct dt_tids *tids, struct dt_mem *mem, uint64_t ident, uint64_t native, int *ns_tid);
 
+/* The same from the C library alone: a program that forked without Python's knowledge has its parent's ids. */
+int dt_tids_by_ident(struct dt_tids *tids, struct dt_mem *mem, uint64_t ident, int *ns_tid);
+
 /* Learns where the C library keeps the id from threads of this walk; once, and only if Python does not tell (cheap to
  * call). */
 void dt_tids_learn(struct dt_tids *tids, struct dt_mem *mem, const struct dt_walk *walk);

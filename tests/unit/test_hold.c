@@ -93,7 +93,7 @@ static int pause_patiently(const struct dt_proc *proc, int tid, struct dt_pause_
 	int rc;
 
 	do {
-		rc = dt_pause_begin(proc, tid, hold);
+		rc = dt_pause_begin(proc, tid, NULL, NULL, hold);
 	} while ((rc == -EBUSY || rc == -ETIMEDOUT) && dt_clock_ns() - start_ns < DEADLINE_NS);
 	return rc;
 }
@@ -130,7 +130,7 @@ static void a_thread_in_a_system_call_is_left_alone(void **state)
 	while (call.running)
 		assert_int_equal(dt_thread_call(&proc, child, &call), 0);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(dt_pause_begin(&proc, child, &hold), -EBUSY);
+		assert_int_equal(dt_pause_begin(&proc, child, NULL, NULL, &hold), -EBUSY);
 	kill_child(&proc, child);
 }
 
@@ -146,7 +146,7 @@ static void signals_arrive_in_spite_of_pauses(void **state)
 		int rc;
 
 		assert_int_equal(kill(child, SIGUSR1), 0); /* on its way while we stop the child */
-		rc = dt_pause_begin(&proc, child, &hold);
+		rc = dt_pause_begin(&proc, child, NULL, NULL, &hold);
 		if (rc == 0)
 			dt_pause_end(&hold);
 		start_ns = dt_clock_ns();
@@ -173,7 +173,7 @@ static void a_target_may_be_killed_while_it_is_held(void **state)
 		dt_pause_end(&hold);
 		assert_int_equal(waitpid(child, &status, 0), child); /* the status of our own child is still there */
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-		assert_true(dt_pause_begin(&proc, child, &hold) < 0);
+		assert_true(dt_pause_begin(&proc, child, NULL, NULL, &hold) < 0);
 		dt_proc_release(&proc);
 		munmap(shared, sizeof(*shared));
 	}
@@ -189,7 +189,7 @@ static void a_thread_that_is_gone_is_told(void **state)
 	(void)state;
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	assert_true(dt_pause_begin(&proc, child, &hold) < 0);
+	assert_true(dt_pause_begin(&proc, child, NULL, NULL, &hold) < 0);
 	assert_int_equal(hold.tid, 0);
 	assert_int_equal(dt_perch_begin(&proc, child, &perch), -EAGAIN);
 	dt_proc_release(&proc);
