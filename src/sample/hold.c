@@ -7,9 +7,9 @@
 
 #include "base/util.h"
 
-#define PERCH_MISSES  3 /* in a row, before pausing */
-#define PAUSE_DENIALS 8 /* before pausing is believed to be forbidden */
-#define WITHOUT_GIL   8 /* times that a thread was met that runs without the GIL, before it is believed to go on so */
+#define PERCH_MISSES  3  /* in a row, before pausing */
+#define PAUSE_DENIALS 8  /* before pausing is believed to be forbidden */
+#define WITHOUT_GIL   40 /* times that a thread was met that runs without the GIL, before it is believed to go on so */
 #define ENDING_NS     300000
 
 void dt_holds_begin(struct dt_holds *holds)
@@ -112,8 +112,10 @@ static const struct dt_gil_words *gil_of(const struct dt_suspects *suspects, con
 	for (size_t i = 0; i < suspects->gils; i++) {
 		const struct dt_suspect *holder = &suspects->list[i];
 
-		if (holder->words.locked == 1 && holder->thread &&
-		    (holder->tid == suspect->tid || (suspects->everybody && suspects->running == 1)))
+		if (holder->words.locked != 1 || !holder->thread)
+			continue;
+		if ((holder->tid == suspect->tid && !holder->doubtful) ||
+		    (suspects->everybody && suspects->running == 1))
 			return &holder->words;
 	}
 	return NULL;

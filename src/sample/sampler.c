@@ -142,8 +142,13 @@ static bool late(const struct dt_sampler *s)
 
 static int collect(struct dt_sampler *s)
 {
+	int rc;
+
 	dt_arena_reset(&s->scratch);
-	return dt_suspects_collect(s->proc, s->live, s->python, s->tids, s->everybody, &s->scratch, &s->suspects);
+	rc = dt_suspects_collect(s->proc, s->live, s->python, s->tids, s->everybody, &s->scratch, &s->suspects);
+	if (rc == 0 && s->everybody) /* there was a look, the walk of which is still there */
+		dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk);
+	return rc;
 }
 
 /* Did everything stand still from collect() until now? */
@@ -161,7 +166,7 @@ static bool stood_still(struct dt_sampler *s)
 		return false;
 	if (!dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk))
 		return false;
-	if (s->everybody || !dt_suspects_ambiguous(s->live, s->python, &s->suspects, &s->look.walk))
+	if (s->everybody || !dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk))
 		return true;
 	/* A thread that waits for a page with the GIL in hand looks like that for a moment, too. */
 	s->everybody = ++s->ambiguous >= AMBIGUOUS_TRIES;
@@ -280,8 +285,12 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 	}
 	if (s->suspects.running) {
 		*verdict = dt_holds_take(&s->holds, &s->suspects, s->look.window_ns);
-		if (*verdict == DT_AGAIN)
+		if (*verdict == DT_AGAIN) {
 			nap();
+			/* New thread states name their maker for a moment: it may have been no more than that. */
+			s->everybody = false;
+			s->ambiguous = 0;
+		}
 		if (*verdict != DT_PROVEN)
 			return 0;
 	}

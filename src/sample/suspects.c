@@ -213,13 +213,18 @@ static bool may_be_run_by_another(struct dt_mem *live, const struct dt_python *p
 	return !runs_python(live, python, suspect);
 }
 
-bool dt_suspects_ambiguous(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
-			   const struct dt_walk *walk)
+bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, struct dt_suspects *suspects,
+		       const struct dt_walk *walk)
 {
-	for (size_t i = 0; i < suspects->gils; i++)
-		if (suspects->list[i].thread && may_be_run_by_another(live, python, &suspects->list[i], walk))
-			return true;
-	return false;
+	bool any = false;
+
+	for (size_t i = 0; i < suspects->gils; i++) {
+		struct dt_suspect *suspect = &suspects->list[i];
+
+		suspect->doubtful = suspect->thread && may_be_run_by_another(live, python, suspect, walk);
+		any = any || suspect->doubtful;
+	}
+	return any;
 }
 
 static bool same_words(const struct dt_gil_words *a, const struct dt_gil_words *b)
