@@ -53,7 +53,7 @@ static void check_thread(struct tally *tally, const struct rules *rules, const s
 	if (!thread->frame_count) {
 		/* A thread that starts or ends has no frame; the main thread of these targets always has. */
 		tally->empty++;
-		if (thread->main)
+		if (thread->main && !rules_idle(rules))
 			blame(tally, "the main thread is empty");
 	}
 	if (rules_check(rules, thread, what, sizeof(what)) < 0)

@@ -224,6 +224,11 @@ static int say(char *what, size_t size, const char *why, const struct dt_frame *
 	return -1;
 }
 
+bool rules_idle(const struct rules *rules)
+{
+	return holds(rules, "idle");
+}
+
 int rules_check(const struct rules *rules, const struct dt_thread *thread, char *what, size_t size)
 {
 	const struct dt_frame *frames = thread->frames;

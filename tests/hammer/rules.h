@@ -21,4 +21,7 @@ int rules_check(const struct rules *rules, const struct dt_thread *thread, char 
 /* The same for the threads of one snapshot with each other. Nothing is known of a snapshot with torn stacks. */
 int rules_check_together(const struct rules *rules, const struct dt_snapshot *snapshot, char *what, size_t size);
 
+/* The main thread may have no frame at all: it makes thread states for others and runs none. */
+bool rules_idle(const struct rules *rules);
+
 #endif

@@ -12,8 +12,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, alone, each, limit, need_program, need_root, record_figure, \
-    size, skip, target
+from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, Python, alone, each, limit, need_program, need_root, \
+    record_figure, size, skip, target, visible
 
 VARIANTS = ["single", "threads", "generators", "coroutines", "churn", "deep", "exceptions", "callbacks",
             "fresh", "twins", "names", "lent"]
@@ -21,8 +21,9 @@ WAYS = {"ladder": [], "pause": ["no-perch"], "perch": ["never-pause"], "agree": 
 HAMMER = BUILD / "tests" / "hammer" / "hammer"
 
 
-def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), command=(HAMMER,), wrap=()):
-    with target(python, script, variant, *arguments, wrap=wrap) as program, tempfile.NamedTemporaryFile("w") as rules:
+def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), command=(HAMMER,), wrap=(), **how):
+    with target(python, script, variant, *arguments, wrap=wrap, **how) as program, \
+            tempfile.NamedTemporaryFile("w") as rules:
         rules.write("\n".join(program.lines[:program.lines.index("ready")]) + "\n")
         rules.flush()
         os.chmod(rules.name, 0o644)
@@ -34,7 +35,8 @@ def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), c
     assert found["snapshots"] == looks, f"{label}: {found}"
     assert found["impossible"] == 0, f"{label}: {found['impossible']} impossible, the first: {found['first']}"
     # Had the target stood still, nothing would be shown by this. Where nothing may be held, all of it may be torn.
-    assert found["torn"] == found["threads"] or (found["changed"] > 0 and found["frames"] > 0), f"{label}: {found}"
+    nothing = found["torn"] + found["empty"] == found["threads"]
+    assert nothing or (found["changed"] > 0 and found["frames"] > 0), f"{label}: {found}"
     return found
 
 
@@ -157,3 +159,37 @@ def test_threads_made_in_c(python):
         not_torn(found, f"{python.label} {variant}")
         rows.append(line(variant, found))
     report(f"Threads made in C, {python.label}", rows)
+
+
+@contextlib.contextmanager
+def lender(python):
+    """tests/hammer/lend, to be started like a Python of that version, and the library to give to it."""
+    code = "import sys, sysconfig; print(sys.base_prefix, *map(sysconfig.get_config_var, ('LIBDIR', 'INSTSONAME')))"
+    done = subprocess.run([*python.argv, "-c", code], capture_output=True, text=True, check=True)
+    prefix, folder, name = done.stdout.split()
+    if not name.endswith(".so.1.0") or not Path(f"{python.root}{folder}/{name}").exists():
+        skip(f"no libpython for {python.label}")
+    with visible(python, HAMMER.parent / "lend") as program:
+        yield Python(program, python.root, python.version, python.text, True), f"{folder}/{name}", prefix
+
+
+# What the maker of the thread state does meanwhile, and what the one who runs it does.
+LENT = {"busy": "single", "asleep": "releases", "gone": "releases"}
+
+
+@alone
+@each(USABLE)
+@each(LENT)
+@limit(7200)
+def test_thread_states_run_by_others(python, maker):
+    """A program in C makes a thread state in one thread and runs Python with it in another. Much of that cannot be
+    proven from outside, and what cannot is torn: that is counted. What is said to be proven is no mixture."""
+    python.demand()
+    rows = []
+    with lender(python) as (program, library, prefix):
+        for variant in size([LENT[maker]], ["single", "releases", "generators"]):
+            for way, options in WAYS.items():
+                found = hammer(program, variant, size(400, 10000), *options, arguments=["idle"],
+                               options=[library, maker], env={"PYTHONHOME": prefix})
+                rows.append(line(f"{variant}, {way}", found))
+    report(f"Thread states run by others, maker {maker}, {python.label}", rows)

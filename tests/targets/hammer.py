@@ -1,6 +1,7 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
-    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|swapping|lent|borrowed LIBRARY|brief LIBRARY
+    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|
+              swapping|lent|releases|borrowed LIBRARY|brief LIBRARY
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -12,6 +13,7 @@ Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "re
     meanwhile FILE NAME FILE CALLER LINE
                                     while one thread is in the first function, the innermost frame of another one is
                                     this caller on this line
+    idle                            the main thread may have no frame at all
 
 The lines of one call path belong to no other, so a stack that was put together from two moments breaks a rule.
 """
@@ -55,14 +57,14 @@ class Source:
         exec(compile("\n".join(self.lines) + "\n", FILE, "exec"), names)
 
 
-def calls(source, prefix, depth, width=4, lines=5, call="%s(n)"):
+def calls(source, prefix, depth, width=4, lines=5, call="%s(n)", leaf="n += %d"):
     """Layers of functions; each line of one calls a function of the next layer, always the same."""
     for layer in range(depth):
         for index in range(width):
             def body(add):
                 for number in range(lines):
                     if layer == depth - 1:
-                        add("n += %d" % number)
+                        add(leaf % number)
                     else:
                         callee = "%s_%d_%d" % (prefix, layer + 1, random.randrange(width))
                         add("n += " + call % callee, callee)
@@ -84,6 +86,13 @@ def single(source):
     calls(source, "s", 8)
     driver(source, "s", 4)
     return ["s"]
+
+
+def releases(source):
+    """Lets go of the GIL in every innermost function, and has it again a few microseconds later."""
+    calls(source, "r", 8, lines=2, leaf="n += stat(WAY) and %d")
+    driver(source, "r", 4)
+    return ["r"]
 
 
 def threads(source):
@@ -397,7 +406,7 @@ def main(variant):
         threading.Thread(target=names, daemon=True).start()
     elif variant not in ("fresh", "twins"):
         prefixes = globals()[variant](source)
-    namespace = {"Thread": threading.Thread, "Stop": Stop}
+    namespace = {"Thread": threading.Thread, "Stop": Stop, "stat": os.stat, "WAY": "/tmp/.." * 20}
     source.run(namespace)
     if variant == "swapping":
         namespace["swap"] = make_swap(source)
@@ -405,6 +414,7 @@ def main(variant):
     rules += [("root", "<string>"), ("root", "<script>")]  # where another interpreter begins
     rules += [("root", FILE)] if variant in ("borrowed", "brief") else []  # called by C
     rules += [("entry", FILE, prefix + "_drive") for prefix in prefixes]
+    rules += [("idle",)] if sys.argv[2:] == ["idle"] else []  # run by a thread that C made
     print("\n".join("\t".join(str(part) for part in rule) for rule in rules))
     for prefix in prefixes[1:]:
         start(prefix, variant, source, namespace)

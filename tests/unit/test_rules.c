@@ -101,6 +101,7 @@ static void test_edges(void **state)
 	assert_int_equal(judge(NULL, rootless, 2), -1);
 	assert_int_equal(judge("hammer-t1", rootless, 2), -1);
 	assert_int_equal(judge(NULL, NULL, 0), 0);
+	assert_false(rules_idle(rules));
 }
 
 static void test_names(void **state)
