@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 
 import truths
-from harness import USABLE, each, limit, skip, target, wait_for
+from harness import USABLE, each, limit, process_state, skip, target, wait_for
 
 # state, system calls that it may be in
 BLOCKED = {
@@ -72,6 +72,33 @@ def test_states(python):
             holders = [name for name, thread in threads.items() if thread["gil"]]
             assert holders == ["works"], holders
             assert not any(thread["gc"] for thread in threads.values())
+
+
+# state, system call
+HOLDER = {
+    "holds": ("in a system call", "read"),
+    "works_without_gil": ("running", None),
+    "wants_gil": ("waiting for the GIL", "futex"),
+}
+
+
+@each(USABLE)
+@each(["main", "thread"])
+@limit(300)
+def test_blocked_with_the_gil_in_hand(python, holder):
+    """Who has the GIL sleeps in C, and the only one that runs does so without it: neither is taken for the other."""
+    with target(python, "truth_holder.py", holder) as program:
+        natives = json.loads(program.lines[0])
+        wait_for(lambda: process_state(natives["holds"]) == "S", "the holder sleeps")
+        wait_for(lambda: by_name(program)["wants_gil"]["state"] == "waiting for the GIL", "somebody waits for the GIL")
+        for _ in range(10):
+            threads = by_name(program)
+            assert {name: thread["tid"] for name, thread in threads.items()} == natives, (natives, threads)
+            for name, (state, call) in HOLDER.items():
+                thread = threads[name]
+                assert (thread["state"], thread["syscall"]) == (state, call), thread
+                assert thread["gil"] == (name == "holds") and not thread["torn"], thread
+                assert thread["frames"][0]["name"] == name, thread
 
 
 @each(USABLE)
