@@ -74,6 +74,36 @@ def test_states(python):
             assert not any(thread["gc"] for thread in threads.values())
 
 
+@each(USABLE)
+def test_a_child_that_rests_forked_in_c(python):
+    with target(python, "truth_forked.py", "rests") as program:
+        (truth,) = truths.told(program)["threads"]
+        assert truth["native"] != program.pid, truth
+        truths.check(program, pid=truth["native"])
+
+
+@each(USABLE)
+def test_a_child_that_works_forked_in_c(python):
+    """Its thread state names a thread of another process, if any; there is one thread that it can be."""
+    with target(python, "truth_forked.py", "works") as program:
+        truth = truths.told(program)
+        first, last = truth["lines"]
+
+        def look():
+            (thread,) = truths.seen(truth["native"])["threads"]
+            assert thread["tid"] == thread["ns_tid"] == truth["native"] and thread["main"], (truth, thread)
+            assert not thread["torn"] and thread["proof"] != "none", thread
+            assert [frame["name"] for frame in thread["frames"]] == ["works", "<module>"], thread
+            assert first <= thread["frames"][0]["line"] <= last, (truth, thread)
+            return thread
+
+        # It has the GIL for good once it has come back from writing its line.
+        wait_for(lambda: look()["gil"], "it has come back")
+        for _ in range(10):
+            thread = look()
+            assert thread["gil"] and thread["state"] == "running", thread
+
+
 # state, system call
 HOLDER = {
     "holds": ("in a system call", "read"),
