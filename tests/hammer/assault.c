@@ -1,7 +1,10 @@
 /*
- * assault PID ROUNDS [no-perch] [never-pause]: in each round a child attaches to the process and looks again and again
- * until it is killed, after up to 20 ms, wherever it happens to be. After each kill every thread of the process must
- * soon be free: not stopped, without a tracer. Prints figures as JSON; exits with 1 if a thread was left stopped.
+ * assault PID ROUNDS [no-perch] [never-pause] [idle]: in each round a child attaches to the process and looks again and
+ * again until it is killed, after up to 20 ms, wherever it happens to be. After each kill every thread of the process
+ * must be free: not stopped, without a tracer. On a busy machine nothing may have been seen in so short a time: then
+ * there are more rounds, and longer ones, until something was, and until a thread was paused if that is the only way
+ * (idle: no thread of the process has to be one that can be). Prints figures as JSON; exits with 1 if a thread was left
+ * stopped.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,8 +19,13 @@
 
 #include "darter/darter.h"
 
-#define MOST_US  20000
-#define PATIENCE 60 /* seconds until a thread counts as left behind: the machine may be busy */
+#define MOST_US    20000
+#define LONGEST_US 500000
+#define PATIENCE   60 /* seconds for the rounds beyond those that were asked for */
+/* The kernel lets go of whatever a process traces, and wakes it, before the process can be waited for. So from then on
+ * a thread that is stopped is one that was left behind, however busy the machine is: no time is allowed for it, only a
+ * few looks, which are not taken of all threads at once. */
+#define LOOKS 5
 
 struct shared {
 	atomic_ulong attaches, takes, pauses, failures;
@@ -98,22 +106,18 @@ static bool all_free(int pid)
 	return result;
 }
 
-/* 0: free at once, 1: soon, -1: never. */
-static int wait_until_free(int pid)
+/* The one who looked is gone. 0: all were free at the first look, 1: at a later one, -1: somebody was left stopped. */
+static int see_if_free(int pid)
 {
-	time_t end = time(NULL) + PATIENCE;
-
-	if (all_free(pid))
-		return 0;
-	do {
-		usleep(1000);
+	for (int look = 0; look < LOOKS; look++) {
 		if (all_free(pid))
-			return 1;
-	} while (time(NULL) < end);
+			return look > 0;
+		usleep(1000);
+	}
 	return -1;
 }
 
-static int one_round(int pid, const struct dt_options *options, unsigned round)
+static int one_round(int pid, const struct dt_options *options, unsigned round, int most_us)
 {
 	pid_t child = fork();
 
@@ -121,17 +125,28 @@ static int one_round(int pid, const struct dt_options *options, unsigned round)
 		look_until_killed(pid, options, round);
 	if (child < 0)
 		return -1;
-	usleep((useconds_t)(rand() % MOST_US));
+	usleep((useconds_t)(rand() % most_us));
 	kill(child, SIGKILL);
 	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		continue;
-	return wait_until_free(pid);
+	return see_if_free(pid);
+}
+
+/* Is there something yet that was to be tried and was not? */
+static bool lacking(const struct dt_options *options, bool idle)
+{
+	if (!atomic_load(&shared->takes))
+		return true;
+	return options->no_perch && options->pause == DT_PAUSE_AUTO && !idle && !atomic_load(&shared->pauses);
 }
 
 int main(int argc, char **argv)
 {
 	struct dt_options options = {0};
 	unsigned rounds, done = 0, soon = 0, left = 0;
+	int most_us = MOST_US;
+	bool idle = false;
+	time_t end = 0;
 	int pid;
 
 	if (argc < 3)
@@ -140,6 +155,7 @@ int main(int argc, char **argv)
 	rounds = (unsigned)strtoul(argv[2], NULL, 10);
 	for (int i = 3; i < argc; i++) {
 		options.no_perch = options.no_perch || strcmp(argv[i], "no-perch") == 0;
+		idle = idle || strcmp(argv[i], "idle") == 0;
 		if (strcmp(argv[i], "never-pause") == 0)
 			options.pause = DT_PAUSE_NEVER;
 	}
@@ -147,9 +163,17 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		return 2;
 	srand(1);
-	for (; done < rounds && kill(pid, 0) == 0; done++) {
-		int found = one_round(pid, &options, done);
+	for (; kill(pid, 0) == 0; done++) {
+		int found;
 
+		if (done == rounds)
+			end = time(NULL) + PATIENCE;
+		if (done >= rounds) {
+			if (!lacking(&options, idle) || time(NULL) > end)
+				break;
+			most_us = most_us * 2 < LONGEST_US ? most_us * 2 : LONGEST_US;
+		}
+		found = one_round(pid, &options, done, most_us);
 		soon += found == 1;
 		left += found < 0;
 	}

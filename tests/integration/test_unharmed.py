@@ -14,8 +14,8 @@ import threading
 import time
 from pathlib import Path
 
-from harness import BUILD, DEADLINE, USABLE, alone, children, each, limit, process_state, record_figure, size, target, \
-    visible, wait_for
+from harness import BUILD, DEADLINE, SYSTEM, USABLE, alone, children, each, limit, process_state, record_figure, size, \
+    target, visible, wait_for
 
 HAMMER = BUILD / "tests" / "hammer"
 WAYS = {"ladder": [], "pause": ["no-perch"], "never-pause": ["never-pause"]}
@@ -26,6 +26,16 @@ def run_assault(pid, rounds, *options):
                           stdin=subprocess.DEVNULL)
     assert done.returncode in (0, 1), (done.returncode, done.stderr)
     return json.loads(done.stdout)
+
+
+def check_assault(found, rounds, options):
+    """All kills were made, nobody was left stopped, and what was to be tried was tried."""
+    assert found["rounds"] >= rounds and found["left"] == 0, (options, found)
+    assert found["takes"] > 0 and found["failures"] == 0, (options, found)
+    if "never-pause" in options:
+        assert found["pauses"] == 0, (options, found)
+    elif "no-perch" in options and "idle" not in options:
+        assert found["pauses"] > 0, (options, found)
 
 
 @contextlib.contextmanager
@@ -70,8 +80,7 @@ def test_killed_while_looking(python):
         _, code, program = play(python, lines,
                                 lambda pid: found.update(run_assault(pid, size(50, 1200), *options)))
         assert (program.lines, code) == expected, (way, program.lines, code)
-        assert found["rounds"] == size(50, 1200) and found["left"] == 0, (way, found)
-        assert found["takes"] > 0 and found["failures"] == 0, (way, found)
+        check_assault(found, size(50, 1200), options)
         rows.append(f"| {way} | {found['rounds']} | {found['attaches']} | {found['takes']} | {found['pauses']} | "
                     f"{found['soon']} | {found['left']} |")
     record_figure(f"Target unharmed, {python.label}", "\n".join(
@@ -80,12 +89,26 @@ def test_killed_while_looking(python):
 
 
 @alone
+def test_a_thread_that_is_left_stopped_is_noticed():
+    """The judge is judged."""
+    with target(SYSTEM, "unharmed.py") as program:
+        assert run_assault(program.pid, 3)["left"] == 0
+        os.kill(program.pid, signal.SIGSTOP)
+        wait_for(lambda: process_state(program.pid) == "T", "it is stopped")
+        found = run_assault(program.pid, 3)
+        assert found["left"] == found["rounds"] >= 3, found
+        os.kill(program.pid, signal.SIGCONT)
+        wait_for(lambda: process_state(program.pid) != "T", "it goes on")
+        assert run_assault(program.pid, 3)["left"] == 0
+
+
+@alone
 @each(USABLE)
 @each(WAYS)
 def test_system_calls_are_not_interrupted(python, way):
     with target(python, "interrupted.py") as program:
         found = run_assault(program.pid, size(60, 1000), *WAYS[way])
-        assert found["left"] == 0 and found["takes"] > 0, found
+        check_assault(found, size(60, 1000), WAYS[way])
         program.process.stdin.close()
         assert program.wait() == 0, program.stderr
         counts = json.loads(program.lines[-1])
@@ -123,7 +146,7 @@ def test_calls_that_wait_are_left_alone(python, busy, way):
         wait_for(lambda: all_sit(program.pid, tids), "all are in their calls")
 
         def look():
-            found = run_assault(program.pid, size(25, 500), *WAYS[way])
+            found = run_assault(program.pid, size(25, 500), *WAYS[way], "idle")
             assert found["left"] == 0 and found["failures"] == 0, found
             return found["takes"] and (found["pauses"] or not busy or way != "pause")
 
