@@ -158,6 +158,35 @@ def test_calls_that_wait_are_left_alone(python, busy, way):
     assert ends == dict.fromkeys(["sleeps", "selects", "polls", "epolls", "reads"]), ends
 
 
+# Each by itself is the last one that had the GIL, and so the one to be stopped; then all of them and one that has it.
+TRANSFERS = [["writes"], ["zeros"], ["sends"], ["randoms"], ["writes", "zeros", "sends", "randoms", "works"]]
+
+
+@alone
+@each(USABLE)
+@each(WAYS)
+@limit(1800)
+def test_transfers_are_not_cut_short(python, way):
+    """A large transfer that is disturbed returns early, and a program that does not look at how much was moved has lost
+    the rest."""
+    rows = []
+    for kinds in TRANSFERS:
+        options = WAYS[way] if "works" in kinds else [*WAYS[way], "idle"]
+        with target(python, "interrupted.py", *kinds) as program:
+            found = run_assault(program.pid, size(40, 1000), *options)
+            program.process.stdin.close()
+            assert program.wait() == 0, program.stderr
+            counts = json.loads(program.lines[-1])
+        check_assault(found, size(40, 1000), options)
+        assert set(counts) == set(kinds), counts
+        for name, mine in counts.items():
+            assert mine["calls"] > 0, (name, mine)
+            assert (mine["short"], mine["interrupted"], mine["failed"]) == (0, 0, 0), (kinds, name, mine, found)
+        calls = sum(mine["calls"] for mine in counts.values())
+        rows.append(f"{' '.join(kinds)}: {calls} calls, {found['takes']} snapshots, {found['pauses']} threads paused")
+    record_figure(f"Transfers cut short, {python.label}, {way}", "none; " + "; ".join(rows))
+
+
 def queue_signals(pid, count):
     """A value with each; where the queue is full, the next one waits."""
     libc = ctypes.CDLL(None, use_errno=True)

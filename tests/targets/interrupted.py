@@ -1,16 +1,23 @@
-"""System calls made through C, where nobody hides that one was interrupted. Until its input ends, then JSON:
-for each kind how many calls, and how many of them failed with EINTR or otherwise."""
+"""System calls made through C, where nobody hides that one was interrupted or cut short. Until its input ends, then
+JSON: for each kind how many calls, how many of them failed with EINTR or otherwise, and how many moved less than they were
+asked to.
+
+    interrupted.py [KIND...]        each in a thread of its own; without any: those that wait, and works
+"""
 import ctypes
 import errno
 import json
 import os
 import select
+import socket
+import subprocess
 import sys
 import threading
 
 libc = ctypes.CDLL(None, use_errno=True)
 stop = threading.Event()
 counts = {}
+SIZES = {"writes": 8 << 20, "zeros": 8 << 20, "sends": 4 << 20, "randoms": 1 << 20}  # moved by each call
 
 
 class Timespec(ctypes.Structure):
@@ -23,12 +30,14 @@ class PollFd(ctypes.Structure):
 
 def count(name, make):
     call = make()
-    mine = counts.setdefault(name, {"calls": 0, "interrupted": 0, "failed": 0})
-    while not stop.is_set():
+    mine = counts.setdefault(name, {"calls": 0, "interrupted": 0, "failed": 0, "short": 0})
+    while not mine["calls"] or not stop.is_set():
         result = call()
         mine["calls"] += 1
         if result < 0:
             mine["interrupted" if ctypes.get_errno() == errno.EINTR else "failed"] += 1
+        elif result < SIZES.get(name, 0):
+            mine["short"] += 1
 
 
 def sleeps():
@@ -72,6 +81,41 @@ def reads():
     return lambda: libc.read(reader, room, ctypes.c_size_t(1))
 
 
+def swallow(end):
+    """Somebody who reads all that comes out of it; a program of its own, which nobody looks at."""
+    subprocess.Popen(["cat"], stdin=end, stdout=subprocess.DEVNULL)
+    os.close(end)
+
+
+def room_for(name):
+    return ctypes.create_string_buffer(SIZES[name]), ctypes.c_size_t(SIZES[name])
+
+
+def writes():
+    reader, writer = os.pipe()
+    swallow(reader)
+    room, size = room_for("writes")
+    return lambda: libc.write(writer, room, size)
+
+
+def zeros():
+    device = os.open("/dev/zero", os.O_RDONLY)
+    room, size = room_for("zeros")
+    return lambda: libc.read(device, room, size)
+
+
+def sends():
+    one, other = (end.detach() for end in socket.socketpair())
+    swallow(other)
+    room, size = room_for("sends")
+    return lambda: libc.send(one, room, size, 0)
+
+
+def randoms():
+    room, size = room_for("randoms")
+    return lambda: libc.getrandom(room, size, 0)
+
+
 def works():
     number = [0]
 
@@ -84,8 +128,8 @@ def works():
 
 
 if __name__ == "__main__":
-    threads = [threading.Thread(target=count, args=(function.__name__, function))
-               for function in (sleeps, polls, selects, epolls, reads, works)]
+    kinds = sys.argv[1:] or ["sleeps", "polls", "selects", "epolls", "reads", "works"]
+    threads = [threading.Thread(target=count, args=(kind, globals()[kind])) for kind in kinds]
     for thread in threads:
         thread.start()
     print("ready", flush=True)
