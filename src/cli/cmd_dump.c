@@ -101,8 +101,8 @@ static const struct dt_option table[] = {
      .value = "WHEN",
      .choices = "auto never",
      .help = "auto (the default): where nothing gentler proves that a stack is true, the one running thread is stopped "
-	     "for one read, less than a millisecond. never: its stack must be the same in several looks; what cannot "
-	     "be proven is left out, and told.",
+	     "while it is read, some 0.1 ms. never: its stack must be the same in several looks, which is evidence "
+	     "and not proof; what differs is left out, and told.",
      .set = set_pause},
     {.name = "nonblocking", .help = "The same as --pause=never.", .hidden = true, .set = set_pause},
     {0},
