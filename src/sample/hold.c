@@ -114,8 +114,7 @@ static const struct dt_gil_words *gil_of(const struct dt_suspects *suspects, con
 
 		if (holder->words.locked != 1 || !holder->thread)
 			continue;
-		if ((holder->tid == suspect->tid && !holder->doubtful) ||
-		    (suspects->everybody && suspects->running == 1))
+		if ((holder->tid == suspect->tid && !holder->odd) || (suspects->everybody && suspects->running == 1))
 			return &holder->words;
 	}
 	return NULL;

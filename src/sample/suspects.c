@@ -195,20 +195,29 @@ static bool runs_python(struct dt_mem *live, const struct dt_python *python, con
 	return false;
 }
 
-static bool may_be_run_by_another(struct dt_mem *live, const struct dt_python *python, const struct dt_suspect *suspect,
+/* A thread may have a thread state in several interpreters and run each of them; two in one interpreter are odd. */
+static bool may_be_run_by_another(struct dt_mem *live, const struct dt_python *python, struct dt_suspect *suspect,
 				  const struct dt_walk *walk)
 {
-	bool frames = false;
+	const struct dt_walk_thread *mine = NULL;
+	bool shared = false;
 
-	for (size_t t = 0; t < walk->thread_count; t++) {
+	for (size_t t = 0; t < walk->thread_count && !mine; t++)
 		if (walk->threads[t].address == suspect->thread)
-			frames = walk->threads[t].top != 0;
-		else if (walk->threads[t].ident == suspect->ident)
-			return true;
+			mine = &walk->threads[t];
+	for (size_t t = 0; t < walk->thread_count; t++) {
+		const struct dt_walk_thread *other = &walk->threads[t];
+
+		if (other == mine || other->ident != suspect->ident)
+			continue;
+		shared = true;
+		suspect->odd = suspect->odd || (mine && other->interpreter == mine->interpreter);
 	}
+	if (shared)
+		return true;
 	if (suspect->running)
 		return false;
-	if (!frames || !suspect->sp || !python->code_end)
+	if (!mine || !mine->top || !suspect->sp || !python->code_end)
 		return suspect->words.locked == 1;
 	return !runs_python(live, python, suspect);
 }
@@ -218,12 +227,9 @@ bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, stru
 {
 	bool any = false;
 
-	for (size_t i = 0; i < suspects->gils; i++) {
-		struct dt_suspect *suspect = &suspects->list[i];
-
-		suspect->doubtful = suspect->thread && may_be_run_by_another(live, python, suspect, walk);
-		any = any || suspect->doubtful;
-	}
+	for (size_t i = 0; i < suspects->gils; i++)
+		if (suspects->list[i].thread)
+			any = may_be_run_by_another(live, python, &suspects->list[i], walk) || any;
 	return any;
 }
 

@@ -24,7 +24,7 @@ struct dt_suspect {
 	int tid, ns_tid;        /* 0: cannot be told */
 	bool running;           /* on a CPU or ready for one */
 	uint64_t sp;            /* of its C stack, if it is blocked in a system call; else 0 */
-	bool doubtful;          /* another thread than that one may run it */
+	bool odd;               /* its thread has another thread state in the same interpreter, and may run that */
 	bool counted;           /* slices is valid */
 	uint64_t slices;
 };
@@ -48,7 +48,7 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 bool dt_suspects_words_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
 			     const struct dt_walk *walk);
 
-/* Marks suspects that may be run by another thread than the one they name. True if there are any. */
+/* True if a suspect may be run by another thread than the one it names. Marks those that are odd. */
 bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, struct dt_suspects *suspects,
 		       const struct dt_walk *walk);
 
