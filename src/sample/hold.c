@@ -9,7 +9,7 @@
 
 #define PERCH_MISSES  3  /* in a row, before pausing */
 #define PAUSE_DENIALS 8  /* before pausing is believed to be forbidden */
-#define WITHOUT_GIL   40 /* times that a thread was met that runs without the GIL, before it is believed to go on so */
+#define WITHOUT_GIL   12 /* times that a thread was met that runs without the GIL, before it is believed to go on so */
 #define ENDING_NS     300000
 
 void dt_holds_begin(struct dt_holds *holds)
@@ -129,21 +129,27 @@ static bool has_gil_still(const void *context)
 	       now.holder == holds->had.holder;
 }
 
+static bool all_have_gil(const struct dt_suspects *suspects)
+{
+	for (size_t i = 0; i < suspects->count; i++)
+		if (suspects->list[i].running && !gil_of(suspects, &suspects->list[i]))
+			return false;
+	return true;
+}
+
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
+	if (!all_have_gil(suspects))
+		return ++holds->without_gil > WITHOUT_GIL ? DT_HOPELESS : DT_AGAIN;
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
-		const struct dt_gil_words *gil;
 		int rc;
 
 		if (!suspect->running || dt_holds_has(holds, suspect->tid))
 			continue;
 		if (holds->pause_count == DT_HOLDS)
 			return DT_HOPELESS;
-		gil = gil_of(suspects, suspect);
-		if (!gil)
-			return ++holds->without_gil > WITHOUT_GIL ? DT_HOPELESS : DT_AGAIN;
-		holds->had = *gil;
+		holds->had = *gil_of(suspects, suspect);
 		rc = dt_pause_begin(holds->proc, suspect->tid, has_gil_still, holds,
 				    &holds->pauses[holds->pause_count]);
 		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)

@@ -34,6 +34,8 @@ def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), c
     found = json.loads(done.stdout)
     assert found["snapshots"] == looks, f"{label}: {found}"
     assert found["impossible"] == 0, f"{label}: {found['impossible']} impossible, the first: {found['first']}"
+    # Agreement is evidence, not proof: how often it deceives is a figure.
+    assert found["deceived"] * 50 <= found["snapshots"], f"{label}: {found}"
     # Had the target stood still, nothing would be shown by this. Where nothing may be held, all of it may be torn.
     nothing = found["torn"] + found["empty"] == found["threads"]
     assert nothing or (found["changed"] > 0 and found["frames"] > 0), f"{label}: {found}"
@@ -52,13 +54,13 @@ def seldom_torn(found, label):
 
 def line(name, found):
     proofs = ", ".join(f"{proof} {count}" for proof, count in found["proofs"].items() if count)
-    return (f"| {name} | {found['snapshots']} | {found['frames']} | {found['impossible']} | {found['torn']} | {proofs} | "
+    return (f"| {name} | {found['snapshots']} | {found['frames']} | {found['impossible']} | {found['deceived']} | {found['torn']} | {proofs} | "
             f"{found['looks_per_snapshot']:.2f} | {found['us']['p50']:.0f} | {found['us']['p99']:.0f} |")
 
 
 def report(name, rows):
-    head = ["| target | snapshots | frames | impossible | torn | threads by proof | looks | us p50 | us p99 |",
-            "|---|---|---|---|---|---|---|---|---|"]
+    head = ["| target | snapshots | frames | impossible | impossible, though looks agreed | torn | threads by proof | looks | us p50 | us p99 |",
+            "|---|---|---|---|---|---|---|---|---|---|"]
     record_figure(name, "\n".join(head + rows))
 
 
@@ -189,7 +191,9 @@ def test_thread_states_run_by_others(python, maker):
     with lender(python) as (program, library, prefix):
         for variant in size([LENT[maker]], ["single", "releases", "generators"]):
             for way, options in WAYS.items():
-                found = hammer(program, variant, size(400, 10000), *options, arguments=["idle"],
+                # With two threads that compute nothing can be held, and each look waits for a CPU.
+                looks = size(20, 200) if maker == "busy" else size(100, 2000)
+                found = hammer(program, variant, looks, *options, arguments=["idle"],
                                options=[library, maker], env={"PYTHONHOME": prefix})
                 rows.append(line(f"{variant}, {way}", found))
     report(f"Thread states run by others, maker {maker}, {python.label}", rows)
