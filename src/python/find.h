@@ -15,8 +15,8 @@
 struct dt_python {
 	struct dt_layout layout;
 	struct dt_version version;
-	uint64_t runtime;     /* address of _PyRuntime */
-	uint64_t code_start;  /* where the code of the program or library that holds it lies; both 0: not known */
+	uint64_t runtime;    /* address of _PyRuntime */
+	uint64_t code_start; /* where the code of the program or library that holds it lies; both 0: not known */
 	uint64_t code_end;
 	char library[4096];   /* path of the mapping that holds it, as the target sees it; "" if anonymous */
 	const char *found_by; /* "section", "symbol", "memory symbol", "scan" */

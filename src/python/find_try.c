@@ -59,17 +59,24 @@ static const char *own_path(const struct dt_proc *proc, const char *path)
 	return path;
 }
 
-int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
+/* From the first to the last mapping that can be run. */
+static void note_code(struct dt_python *python, const struct dt_find_module *module)
 {
-	struct dt_python *python = f->python;
-
-	python->runtime = c->runtime;
-	for (const struct dt_map *map = c->module ? c->module->first : NULL; map && map <= c->module->last; map++) {
+	for (const struct dt_map *map = module->first; map <= module->last; map++) {
 		if (!map->exec)
 			continue;
 		python->code_start = python->code_end ? python->code_start : map->start;
 		python->code_end = map->end;
 	}
+}
+
+int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
+{
+	struct dt_python *python = f->python;
+
+	python->runtime = c->runtime;
+	if (c->module)
+		note_code(python, c->module);
 	python->found_by = c->found_by;
 	snprintf(python->library, sizeof(python->library), "%s",
 		 c->module ? own_path(f->proc, c->module->first->path) : "");
