@@ -151,6 +151,14 @@ static int collect(struct dt_sampler *s)
 	return rc;
 }
 
+/* Has the process one thread? Then nobody else can have run anything. */
+static bool single(const struct dt_sampler *s)
+{
+	struct dt_proc_info info;
+
+	return dt_proc_info(s->proc, &info) == 0 && info.threads == 1;
+}
+
 /* Did everything stand still from collect() until now? */
 static bool stood_still(struct dt_sampler *s)
 {
@@ -166,7 +174,7 @@ static bool stood_still(struct dt_sampler *s)
 		return false;
 	if (!dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk))
 		return false;
-	if (s->everybody || !dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk))
+	if (s->everybody || !dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk) || single(s))
 		return true;
 	/* A thread that waits for a page with the GIL in hand looks like that for a moment, too. */
 	s->everybody = ++s->ambiguous >= AMBIGUOUS_TRIES;
@@ -176,6 +184,7 @@ static bool stood_still(struct dt_sampler *s)
 /* Everything that runs is held: look, and see whether it was worth it. */
 static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 {
+	unsigned ambiguous;
 	int rc;
 
 	*verdict = DT_AGAIN;
@@ -199,10 +208,11 @@ static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 		}
 	}
 	rc = look_once(s);
+	ambiguous = s->ambiguous;
 	if (rc == 0 && stood_still(s))
 		*verdict = DT_PROVEN;
-	else if (s->holds.perched)
-		s->holds.perch_misses++;
+	else if (s->holds.perched && s->ambiguous == ambiguous)
+		s->holds.perch_misses++; /* it was not kept */
 	return rc;
 }
 
