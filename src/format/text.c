@@ -153,7 +153,7 @@ static const char *why_torn(const struct dt_thread *thread)
 	bool runs = thread->state == DT_STATE_RUNNING || thread->state == DT_STATE_UNKNOWN;
 
 	return runs || thread->frame_count ? "it ran on while it was read: what could not be proven is left out"
-					   : "its frames lead nowhere: they are left out";
+					   : "its frames lead nowhere, or are too many: they are left out";
 }
 
 static int put_thread(struct writer *w, const struct dt_thread *thread)

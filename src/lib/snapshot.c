@@ -169,7 +169,7 @@ int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, stru
 				       "out of memory, or process %d has more frames than the limits allow",
 				       snapshot->pid);
 		snapshot->thread_count++;
-		if (thread->main && thread != threads) {
+		if (thread->main && !threads[0].main) {
 			struct dt_thread main_thread = *thread;
 
 			memmove(threads + 1, threads, (size_t)(thread - threads) * sizeof(*threads));

@@ -37,7 +37,7 @@ struct survey {
 	struct dt_error *err;
 };
 
-/* The name of a user, asked for once. The system's databases may be slow: a network is behind them on some hosts. */
+/* The name of a user, looked for once. */
 static const char *user_name(struct survey *survey, uid_t uid)
 {
 	struct user *users;

@@ -181,6 +181,12 @@ static bool stood_still(struct dt_sampler *s)
 	return false;
 }
 
+/* Is there a suspect that we cannot watch? */
+static bool untold(const struct dt_sampler *s)
+{
+	return s->suspects.unknown && !s->suspects.everybody;
+}
+
 /* Everything that runs is held: look, and see whether it was worth it. */
 static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 {
@@ -193,7 +199,7 @@ static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 		if (rc < 0)
 			return rc;
 	}
-	if (s->suspects.unknown)
+	if (untold(s))
 		return 0;
 	for (size_t i = 0; i < s->suspects.count; i++) {
 		struct dt_suspect *suspect = &s->suspects.list[i];
@@ -284,11 +290,11 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 		return rc;
 	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
 	 * is held, and it teaches the ids of threads before 3.11. */
-	if (!s->warm && (s->suspects.running || s->suspects.unknown)) {
+	if (!s->warm && (s->suspects.running || untold(s))) {
 		rc = look_once(s);
 		return rc;
 	}
-	if (s->suspects.unknown) {
+	if (untold(s)) {
 		s->everybody = stays_unknown(s);
 		nap();
 		return 0;
@@ -411,7 +417,7 @@ static int look_until_agreed(struct dt_sampler *s)
 	struct dt_agree before = {0};
 	struct dt_agree now = {0};
 	struct dt_look *look = &s->look;
-	bool words = false;
+	bool all = true; /* are suspect */
 
 	for (int i = 0; i < AGREE_ATTEMPTS && (i == 0 || !late(s)); i++) {
 		size_t missing = 0;
@@ -424,12 +430,12 @@ static int look_until_agreed(struct dt_sampler *s)
 		rc = look_once(s);
 		if (rc < 0)
 			return rc;
-		words = dt_suspects_words_equal(s->live, s->python, &s->suspects, &look->walk);
+		all = s->suspects.unknown || !dt_suspects_words_equal(s->live, s->python, &s->suspects, &look->walk);
 		if (dt_agree_step(&before, &look->walk, &s->arenas[s->current], &now) < 0)
 			return -ENOMEM;
 		before = now;
 		for (size_t t = 0; t < now.count; t++) {
-			bool suspect = !words || dt_suspects_find(&s->suspects, now.threads[t].address);
+			bool suspect = all || dt_suspects_find(&s->suspects, now.threads[t].address);
 
 			missing += doubtful(&look->walk.threads[t], suspect) ||
 				   (suspect && now.threads[t].equal < DT_AGREE_LOOKS);
@@ -442,7 +448,7 @@ static int look_until_agreed(struct dt_sampler *s)
 		return -ENOMEM;
 	for (size_t t = 0; t < look->thread_count; t++) {
 		struct dt_look_thread *thread = &look->threads[t];
-		bool suspect = !words || dt_suspects_find(&s->suspects, thread->walk->address);
+		bool suspect = all || dt_suspects_find(&s->suspects, thread->walk->address);
 
 		thread->gil = holds_gil(look, thread->walk);
 		thread->proof = suspect ? DT_PROOF_AGREE : DT_PROOF_STILL;

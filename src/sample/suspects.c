@@ -108,7 +108,7 @@ static void append(struct dt_suspects *suspects, const struct dt_suspect *suspec
 {
 	if (suspect->running && !has_tid(suspects, suspect->tid))
 		suspects->running++;
-	if (suspect->thread && !suspect->tid && !suspects->everybody)
+	if (suspect->thread && !suspect->tid)
 		suspects->unknown = true;
 	suspects->list[suspects->count++] = *suspect;
 }

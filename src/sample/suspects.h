@@ -35,7 +35,7 @@ struct dt_suspects {
 	size_t gils;
 	size_t running; /* how many threads among them run */
 	bool everybody; /* all threads of the process are in the list */
-	bool unknown;   /* one of them cannot be told: nothing can be proven by watching threads */
+	bool unknown;   /* one of them cannot be told: unless everybody is watched, nothing can be proven */
 };
 
 /* Reads interpreters, GIL words and the kernel's word on each suspect, through the live reader. 0 or a negative errno.
