@@ -13,10 +13,8 @@
 #include <time.h>
 
 #include "base/util.h"
-#include "sample/agree.h"
-#include "sample/hold.h"
 #include "sample/label.h"
-#include "sample/suspects.h"
+#include "sample/look.h"
 
 #define ATTEMPTS        200 /* before looks must agree instead; threads that begin and end all the time take many */
 #define BETWEEN_TRIES   5   /* looks at a thread that is just entering; a real one is past it by then */
@@ -26,34 +24,6 @@
 #define PROGRESS_NS     200000000u /* to wait for a thread to get on */
 #define NAP_NS          100000
 #define FEW_THREADS     16 /* whose states are read while everything is still held */
-#define AGREE_ATTEMPTS  24
-#define JITTER_NS       250000
-#define LOOK_CPU_NS     2000000000u /* of our own, after which nothing more is tried: a hostile target may make it slow */
-#define LOOK_NS         20000000000u /* the same by the clock: on a busy machine we wait more than we work */
-
-struct dt_sampler {
-	const struct dt_proc *proc;
-	struct dt_mem *live, *image;
-	const struct dt_python *python;
-	struct dt_options options;
-	struct dt_code_cache *codes;
-	struct dt_tids *tids;
-	struct dt_arena arenas[2]; /* of the look that is shown and the one before it */
-	unsigned current;
-	struct dt_arena scratch; /* of one attempt */
-	dt_sampler_extra_fn *extra;
-	void *context;
-	bool warm;      /* there was a look: codes and pages are known */
-	bool everybody; /* thread states may be run by other threads than they name: all threads are suspect */
-	unsigned between, broken, unknown, ambiguous;
-	bool labelled; /* the look has its ids and states */
-	struct dt_suspects suspects;
-	uint64_t began_ns, began_cpu_ns;
-	uint64_t random;
-	uint64_t unknown_switches; /* of all GILs, when a suspect could not be told */
-	struct dt_holds holds;
-	struct dt_look look;
-};
 
 int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 		   const struct dt_options *options, struct dt_sampler **sampler, struct dt_error *err)
@@ -104,53 +74,6 @@ void dt_sampler_set_extra(struct dt_sampler *s, dt_sampler_extra_fn *extra, void
 	s->context = context;
 }
 
-/* One look at everything into the current arena. What it is worth is for the caller to know. */
-static int look_once(struct dt_sampler *s)
-{
-	struct dt_arena *arena = &s->arenas[s->current];
-	uint64_t start;
-	int rc;
-
-	dt_arena_reset(arena);
-	dt_image_begin(s->image);
-	start = dt_clock_ns();
-	if (s->warm)
-		dt_image_prefetch(s->image);
-	rc = dt_walk_all(s->image, s->python, s->codes, arena, &s->look.walk);
-	if (rc == 0 && s->extra)
-		rc = s->extra(s->context, s->image, &s->look.walk, arena);
-	s->look.window_ns = dt_clock_ns() - start;
-	s->look.looks++;
-	s->warm = s->warm || rc == 0;
-	if (rc == 0 && s->python->layout.thread.native_thread_id == DT_ABSENT)
-		dt_tids_learn(s->tids, s->image, &s->look.walk);
-	return rc;
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
-static bool late(const struct dt_sampler *s)
-{
-	return cpu_ns() - s->began_cpu_ns > LOOK_CPU_NS || dt_clock_ns() - s->began_ns > LOOK_NS;
-}
-
-static int collect(struct dt_sampler *s)
-{
-	int rc;
-
-	dt_arena_reset(&s->scratch);
-	rc = dt_suspects_collect(s->proc, s->live, s->python, s->tids, s->everybody, &s->scratch, &s->suspects);
-	if (rc == 0 && s->everybody) /* there was a look, the walk of which is still there */
-		dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk);
-	return rc;
-}
-
 /* Has the process one thread? Then nobody else can have run anything. */
 static bool single(const struct dt_sampler *s)
 {
@@ -195,7 +118,7 @@ static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 
 	*verdict = DT_AGAIN;
 	if (dt_holds_any(&s->holds)) {
-		rc = collect(s); /* the words that count are those read after the hold began */
+		rc = dt_look_collect(s); /* the words that count are those read after the hold began */
 		if (rc < 0)
 			return rc;
 	}
@@ -213,7 +136,7 @@ static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 			return 0;
 		}
 	}
-	rc = look_once(s);
+	rc = dt_look_once(s);
 	ambiguous = s->ambiguous;
 	if (rc == 0 && stood_still(s))
 		*verdict = DT_PROVEN;
@@ -283,7 +206,7 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 {
 	uint64_t slices = 0;
 	int slow = 0;
-	int rc = collect(s);
+	int rc = dt_look_collect(s);
 
 	*verdict = DT_AGAIN;
 	if (rc < 0)
@@ -291,7 +214,7 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
 	 * is held, and it teaches the ids of threads before 3.11. */
 	if (!s->warm && (s->suspects.running || untold(s))) {
-		rc = look_once(s);
+		rc = dt_look_once(s);
 		return rc;
 	}
 	if (untold(s)) {
@@ -325,37 +248,6 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 	return rc;
 }
 
-static int make_threads(struct dt_sampler *s)
-{
-	struct dt_look *look = &s->look;
-
-	look->thread_count = look->walk.thread_count;
-	look->threads = dt_arena_calloc(&s->arenas[s->current], look->thread_count + 1, sizeof(*look->threads));
-	if (!look->threads)
-		return -ENOMEM;
-	for (size_t i = 0; i < look->thread_count; i++)
-		look->threads[i].walk = &look->walk.threads[i];
-	return 0;
-}
-
-static bool holds_gil(const struct dt_look *look, const struct dt_walk_thread *thread)
-{
-	const struct dt_gil_words *gil = &look->walk.interpreters[thread->interpreter].gil;
-
-	return gil->locked == 1 && gil->holder == thread->address;
-}
-
-static void tear(struct dt_look *look, struct dt_look_thread *thread, size_t outer_frames)
-{
-	struct dt_walk_thread *walk = &look->walk.threads[thread - look->threads];
-
-	walk->frames += walk->frame_count - outer_frames;
-	walk->frame_count = outer_frames;
-	thread->torn = true;
-	thread->proof = DT_PROOF_NONE;
-	look->torn++;
-}
-
 /* Ids and states, which cost a file each. */
 static int label(struct dt_sampler *s)
 {
@@ -368,7 +260,7 @@ static int judge_threads(struct dt_sampler *s)
 {
 	struct dt_look *look = &s->look;
 	enum dt_proof held = s->holds.perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
-	int rc = make_threads(s);
+	int rc = dt_look_threads(s);
 
 	look->torn = 0;
 	if (rc < 0)
@@ -378,7 +270,7 @@ static int judge_threads(struct dt_sampler *s)
 		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->walk->address);
 
 		thread->proof = DT_PROOF_STILL;
-		thread->gil = holds_gil(look, thread->walk);
+		thread->gil = dt_look_has_gil(look, thread->walk);
 		if (suspect) {
 			thread->tid = suspect->tid;
 			thread->ns_tid = suspect->ns_tid;
@@ -392,72 +284,10 @@ static int judge_threads(struct dt_sampler *s)
 			thread->runner = dt_holds_single(&s->holds);
 		}
 		if (thread->walk->end == DT_WALK_BROKEN)
-			tear(look, thread, 0);
+			dt_look_tear(look, thread, 0);
 	}
 	/* Of many threads they are read after everything was let go: states are then of a moment later. */
 	return look->thread_count <= FEW_THREADS ? label(s) : 0;
-}
-
-/* Looks at a thread that was put aside by the kernel in the middle of a call agree, too, and all see what never was. */
-static bool doubtful(const struct dt_walk_thread *thread, bool suspect)
-{
-	return thread->end == DT_WALK_BROKEN || (suspect && thread->end == DT_WALK_BETWEEN);
-}
-
-/* Looks at equal distances may meet a loop at the same place each time: they are taken at unequal ones. */
-static void jitter(struct dt_sampler *s)
-{
-	s->random = s->random * UINT64_C(6364136223846793005) + (uint64_t)getpid() + 1;
-	nanosleep(&(struct timespec){.tv_nsec = (long)(s->random >> 33) % JITTER_NS}, NULL);
-}
-
-/* Rung 4: see agree.h. Threads that are no suspects need no agreement if the words were equal around the last look. */
-static int look_until_agreed(struct dt_sampler *s)
-{
-	struct dt_agree before = {0};
-	struct dt_agree now = {0};
-	struct dt_look *look = &s->look;
-	bool all = true; /* are suspect */
-
-	for (int i = 0; i < AGREE_ATTEMPTS && (i == 0 || !late(s)); i++) {
-		size_t missing = 0;
-		int rc = collect(s);
-
-		if (rc < 0)
-			return rc;
-		s->current ^= 1;
-		jitter(s);
-		rc = look_once(s);
-		if (rc < 0)
-			return rc;
-		all = s->suspects.unknown || !dt_suspects_words_equal(s->live, s->python, &s->suspects, &look->walk);
-		if (dt_agree_step(&before, &look->walk, &s->arenas[s->current], &now) < 0)
-			return -ENOMEM;
-		before = now;
-		for (size_t t = 0; t < now.count; t++) {
-			bool suspect = all || dt_suspects_find(&s->suspects, now.threads[t].address);
-
-			missing += doubtful(&look->walk.threads[t], suspect) ||
-				   (suspect && now.threads[t].equal < DT_AGREE_LOOKS);
-		}
-		if (!missing && look->walk.lists_whole)
-			break;
-	}
-	look->torn = 0;
-	if (make_threads(s) < 0)
-		return -ENOMEM;
-	for (size_t t = 0; t < look->thread_count; t++) {
-		struct dt_look_thread *thread = &look->threads[t];
-		bool suspect = all || dt_suspects_find(&s->suspects, thread->walk->address);
-
-		thread->gil = holds_gil(look, thread->walk);
-		thread->proof = suspect ? DT_PROOF_AGREE : DT_PROOF_STILL;
-		if (doubtful(thread->walk, suspect))
-			tear(look, thread, 0);
-		else if (suspect && now.threads[t].equal < DT_AGREE_LOOKS)
-			tear(look, thread, now.threads[t].common);
-	}
-	return 0;
 }
 
 static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
@@ -492,10 +322,9 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	s->look = (struct dt_look){.image = s->image};
 	s->everybody = s->labelled = false;
 	dt_holds_begin(&s->holds);
-	s->began_ns = dt_clock_ns();
-	s->began_cpu_ns = cpu_ns();
+	dt_look_clock(s);
 	s->between = s->broken = s->unknown = s->ambiguous = 0;
-	for (int i = 0; i < ATTEMPTS && verdict == DT_AGAIN && !late(s); i++) {
+	for (int i = 0; i < ATTEMPTS && verdict == DT_AGAIN && !dt_look_late(s); i++) {
 		rc = attempt(s, &verdict);
 		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)
 			break;
@@ -503,7 +332,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 			verdict = DT_AGAIN;
 	}
 	if (rc == 0 && verdict != DT_PROVEN)
-		rc = look_until_agreed(s);
+		rc = dt_look_until_agreed(s);
 	s->look.tracer = s->holds.tracer;
 	s->look.traced = s->holds.tracer != 0;
 	if (rc == 0 && !s->labelled)
