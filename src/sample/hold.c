@@ -109,15 +109,18 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
  * it is the one that has what is taken. */
 static const struct dt_gil_words *gil_of(const struct dt_suspects *suspects, const struct dt_suspect *suspect)
 {
+	const struct dt_gil_words *taken = NULL;
+
 	for (size_t i = 0; i < suspects->gils; i++) {
 		const struct dt_suspect *holder = &suspects->list[i];
 
 		if (holder->words.locked != 1 || !holder->thread)
 			continue;
-		if ((holder->tid == suspect->tid && !holder->odd) || (suspects->everybody && suspects->running == 1))
+		if (holder->tid == suspect->tid && !holder->odd)
 			return &holder->words;
+		taken = &holder->words;
 	}
-	return NULL;
+	return suspects->everybody && suspects->running == 1 ? taken : NULL;
 }
 
 static bool has_gil_still(const void *context)

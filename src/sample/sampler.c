@@ -255,6 +255,18 @@ static int label(struct dt_sampler *s)
 	return dt_label(s->proc, s->python, s->tids, s->image, &s->arenas[s->current], &s->look);
 }
 
+/* The one thread that is held may run a suspect that names another one, unless it has a GIL in its own name. */
+static int runner_of(const struct dt_sampler *s, const struct dt_suspect *suspect)
+{
+	int tid = dt_holds_single(&s->holds);
+
+	for (size_t i = 0; i < s->suspects.gils; i++)
+		if (&s->suspects.list[i] != suspect && s->suspects.list[i].tid == tid &&
+		    s->suspects.list[i].words.locked == 1)
+			return 0;
+	return tid;
+}
+
 /* The proofs of a look during which everything stood still, and still does. */
 static int judge_threads(struct dt_sampler *s)
 {
@@ -281,7 +293,7 @@ static int judge_threads(struct dt_sampler *s)
 		} else if (suspect && thread->gil && s->everybody && dt_holds_any(&s->holds)) {
 			/* It has the GIL, and the thread that it names is blocked. */
 			thread->proof = held;
-			thread->runner = dt_holds_single(&s->holds);
+			thread->runner = runner_of(s, suspect);
 		}
 		if (thread->walk->end == DT_WALK_BROKEN)
 			dt_look_tear(look, thread, 0);
