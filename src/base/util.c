@@ -16,6 +16,11 @@ uint64_t dt_clock_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t dt_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t dt_clock_realtime_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);

@@ -53,6 +53,9 @@ static inline uint64_t dt_get64(const void *p)
 uint64_t dt_clock_ns(void);
 uint64_t dt_clock_realtime_ns(void);
 
+/* Nanoseconds that the calling thread has been on a CPU. */
+uint64_t dt_cpu_ns(void);
+
 /* A decimal number that fills the whole text; false on anything else or above max. */
 bool dt_parse_u64(const char *text, uint64_t max, uint64_t *value);
 

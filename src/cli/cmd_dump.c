@@ -127,7 +127,8 @@ const struct dt_command dt_command_dump = {
 	"the GIL, in a system call or sleeping.\n\n"
 	"The program needs no preparation, is not signalled and does not notice. Every stack is one that the program "
 	"really had. Each stack is read while its thread stands still, or is held still for that moment, and is never "
-	"put together from two moments. What could not be proven is left out, and the dump says so.\n\n"
+	"put together from two moments. Where a thread may not be held, several looks that agree stand for that, and "
+	"-v says so. What could not be proven is left out, and the dump says so.\n\n"
 	"With several processes each one is shown or its error is told. Processes found by --name, --all and "
 	"--children "
 	"that are not Python are passed over.",

@@ -2,7 +2,6 @@
 #include "sample/look.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "base/util.h"
 
@@ -31,23 +30,15 @@ int dt_look_once(struct dt_sampler *s)
 	return rc;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 bool dt_look_late(const struct dt_sampler *s)
 {
-	return cpu_ns() - s->began_cpu_ns > LOOK_CPU_NS || dt_clock_ns() - s->began_ns > LOOK_NS;
+	return dt_cpu_ns() - s->began_cpu_ns > LOOK_CPU_NS || dt_clock_ns() - s->began_ns > LOOK_NS;
 }
 
 void dt_look_clock(struct dt_sampler *s)
 {
 	s->began_ns = dt_clock_ns();
-	s->began_cpu_ns = cpu_ns();
+	s->began_cpu_ns = dt_cpu_ns();
 }
 
 int dt_look_collect(struct dt_sampler *s)

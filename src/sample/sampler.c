@@ -145,8 +145,6 @@ static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 	return rc;
 }
 
-static int judge_threads(struct dt_sampler *s);
-
 /* A proven look may still have caught a thread between two states that no traceback would show: look again a few times.
  * *tid is a held thread that must get on before another look makes sense, if there is one. */
 static bool worth_showing(struct dt_sampler *s, int *tid)
@@ -202,52 +200,6 @@ static bool stays_unknown(struct dt_sampler *s)
 	return ++s->unknown > UNKNOWN_TRIES;
 }
 
-static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
-{
-	uint64_t slices = 0;
-	int slow = 0;
-	int rc = dt_look_collect(s);
-
-	*verdict = DT_AGAIN;
-	if (rc < 0)
-		return rc;
-	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
-	 * is held, and it teaches the ids of threads before 3.11. */
-	if (!s->warm && (s->suspects.running || untold(s))) {
-		rc = dt_look_once(s);
-		return rc;
-	}
-	if (untold(s)) {
-		s->everybody = stays_unknown(s);
-		nap();
-		return 0;
-	}
-	if (s->suspects.running) {
-		*verdict = dt_holds_take(&s->holds, &s->suspects, s->look.window_ns);
-		if (*verdict == DT_AGAIN) {
-			nap();
-			/* New thread states name their maker for a moment: it may have been no more than that. */
-			s->everybody = false;
-			s->ambiguous = 0;
-		}
-		if (*verdict != DT_PROVEN)
-			return 0;
-	}
-	rc = look_held(s, verdict);
-	if (rc == 0 && *verdict == DT_PROVEN) {
-		if (!worth_showing(s, &slow))
-			*verdict = DT_AGAIN;
-		else
-			rc = judge_threads(s);
-		if (slow)
-			dt_thread_slices(s->proc, slow, &slices);
-	}
-	dt_holds_end(&s->holds);
-	if (rc == 0 && *verdict == DT_AGAIN)
-		let_it_get_on(s, slow, slices);
-	return rc;
-}
-
 /* Ids and states, which cost a file each. */
 static int label(struct dt_sampler *s)
 {
@@ -300,6 +252,52 @@ static int judge_threads(struct dt_sampler *s)
 	}
 	/* Of many threads they are read after everything was let go: states are then of a moment later. */
 	return look->thread_count <= FEW_THREADS ? label(s) : 0;
+}
+
+static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
+{
+	uint64_t slices = 0;
+	int slow = 0;
+	int rc = dt_look_collect(s);
+
+	*verdict = DT_AGAIN;
+	if (rc < 0)
+		return rc;
+	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
+	 * is held, and it teaches the ids of threads before 3.11. */
+	if (!s->warm && (s->suspects.running || untold(s))) {
+		rc = dt_look_once(s);
+		return rc;
+	}
+	if (untold(s)) {
+		s->everybody = stays_unknown(s);
+		nap();
+		return 0;
+	}
+	if (s->suspects.running) {
+		*verdict = dt_holds_take(&s->holds, &s->suspects, s->look.window_ns);
+		if (*verdict == DT_AGAIN) {
+			nap();
+			/* New thread states name their maker for a moment: it may have been no more than that. */
+			s->everybody = false;
+			s->ambiguous = 0;
+		}
+		if (*verdict != DT_PROVEN)
+			return 0;
+	}
+	rc = look_held(s, verdict);
+	if (rc == 0 && *verdict == DT_PROVEN) {
+		if (!worth_showing(s, &slow))
+			*verdict = DT_AGAIN;
+		else
+			rc = judge_threads(s);
+		if (slow)
+			dt_thread_slices(s->proc, slow, &slices);
+	}
+	dt_holds_end(&s->holds);
+	if (rc == 0 && *verdict == DT_AGAIN)
+		let_it_get_on(s, slow, slices);
+	return rc;
 }
 
 static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
