@@ -9,8 +9,9 @@
 
 #define PERCH_MISSES  3  /* in a row, before pausing */
 #define PAUSE_DENIALS 8  /* before pausing is believed to be forbidden */
-#define WITHOUT_GIL   12 /* times that a thread was met that runs without the GIL, before it is believed to go on so */
-#define ENDING_NS     300000
+#define WITHOUT_GIL   12 /* times in a row that the same thread runs without the GIL, before it is believed to go on so \
+			  */
+#define ENDING_NS 300000
 
 void dt_holds_begin(struct dt_holds *holds)
 {
@@ -140,10 +141,22 @@ static bool all_have_gil(const struct dt_suspects *suspects)
 	return true;
 }
 
+/* Nobody who runs without the GIL is stopped. As a rule it is back in a moment, or it ends and others come. */
+static enum dt_verdict wait_for_gil(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	uint64_t switches = dt_suspects_switches(suspects);
+
+	if (switches != holds->without_gil_switches)
+		holds->without_gil = 0;
+	holds->without_gil_switches = switches;
+	return ++holds->without_gil > WITHOUT_GIL ? DT_HOPELESS : DT_AGAIN;
+}
+
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	if (!all_have_gil(suspects))
-		return ++holds->without_gil > WITHOUT_GIL ? DT_HOPELESS : DT_AGAIN;
+		return wait_for_gil(holds, suspects);
+	holds->without_gil = 0;
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
 		int rc;

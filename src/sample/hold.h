@@ -23,6 +23,7 @@ struct dt_holds {
 	const struct dt_python *python;
 	bool perch_refused, pause_refused;
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
+	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
 	int tracer;                                        /* another process that traces the target, 0: none was met */
 	int perched;                                       /* tid */
 	struct dt_perch perch;

@@ -16,11 +16,12 @@
 #include "sample/label.h"
 #include "sample/look.h"
 
-#define ATTEMPTS        200 /* before looks must agree instead; threads that begin and end all the time take many */
-#define BETWEEN_TRIES   5   /* looks at a thread that is just entering; a real one is past it by then */
-#define BROKEN_TRIES    12  /* looks at a thread or list that leads nowhere */
-#define AMBIGUOUS_TRIES 3   /* looks at a suspect that may be run by another thread, before everybody is suspect */
-#define UNKNOWN_TRIES   8   /* attempts that meet the same suspect who cannot be told */
+#define ATTEMPTS        200  /* before looks must agree instead */
+#define ATTEMPTS_MOVING 1000 /* the same of threads that begin and end all the time, where they can be stopped */
+#define BETWEEN_TRIES   5    /* looks at a thread that is just entering; a real one is past it by then */
+#define BROKEN_TRIES    12   /* looks at a thread or list that leads nowhere */
+#define AMBIGUOUS_TRIES 3    /* looks at a suspect that may be run by another thread, before everybody is suspect */
+#define UNKNOWN_TRIES   8    /* attempts that meet the same suspect who cannot be told */
 #define PROGRESS_NS     200000000u /* to wait for a thread to get on */
 #define NAP_NS          100000
 #define FEW_THREADS     16 /* whose states are read while everything is still held */
@@ -190,10 +191,8 @@ static void let_it_get_on(struct dt_sampler *s, int tid, uint64_t slices)
  * may be the one. */
 static bool stays_unknown(struct dt_sampler *s)
 {
-	uint64_t switches = 0;
+	uint64_t switches = dt_suspects_switches(&s->suspects);
 
-	for (size_t i = 0; i < s->suspects.gils; i++)
-		switches += s->suspects.list[i].words.switches;
 	if (switches != s->unknown_switches)
 		s->unknown = 0;
 	s->unknown_switches = switches;
@@ -324,9 +323,19 @@ static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
 	}
 }
 
+/* Have i attempts been enough? Those that met other threads each time may yet meet one that stands. */
+static bool tried_enough(const struct dt_sampler *s, int i, uint64_t first_switches)
+{
+	if (i < ATTEMPTS)
+		return dt_look_late(s);
+	return i >= ATTEMPTS_MOVING || s->holds.pause_refused || dt_suspects_switches(&s->suspects) == first_switches ||
+	       dt_look_late(s);
+}
+
 int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt_error *err)
 {
 	enum dt_verdict verdict = DT_AGAIN;
+	uint64_t first_switches = 0;
 	int rc = 0;
 
 	s->look = (struct dt_look){.image = s->image};
@@ -334,8 +343,10 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	dt_holds_begin(&s->holds);
 	dt_look_clock(s);
 	s->between = s->broken = s->unknown = s->ambiguous = 0;
-	for (int i = 0; i < ATTEMPTS && verdict == DT_AGAIN && !dt_look_late(s); i++) {
+	for (int i = 0; verdict == DT_AGAIN && !tried_enough(s, i, first_switches); i++) {
 		rc = attempt(s, &verdict);
+		if (i == 0)
+			first_switches = dt_suspects_switches(&s->suspects);
 		if (rc < 0 && rc != -EFAULT && rc != -EAGAIN)
 			break;
 		if (rc < 0)

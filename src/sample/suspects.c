@@ -265,6 +265,15 @@ bool dt_suspect_slept(const struct dt_proc *proc, const struct dt_suspect *suspe
 	       slices == suspect->slices;
 }
 
+uint64_t dt_suspects_switches(const struct dt_suspects *suspects)
+{
+	uint64_t switches = 0;
+
+	for (size_t i = 0; i < suspects->gils; i++)
+		switches += suspects->list[i].words.switches;
+	return switches;
+}
+
 const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread)
 {
 	for (size_t i = 0; i < suspects->gils; i++)

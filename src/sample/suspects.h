@@ -55,6 +55,9 @@ bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, stru
 /* True if a suspect that was blocked then has not been on a CPU since. */
 bool dt_suspect_slept(const struct dt_proc *proc, const struct dt_suspect *suspect);
 
+/* How often any GIL went from one thread state to another. */
+uint64_t dt_suspects_switches(const struct dt_suspects *suspects);
+
 /* The suspect that a thread state is, or NULL. */
 const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread);
 
