@@ -12,8 +12,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/event.h"
 #include "base/util.h"
 
 #define STACK ((size_t)1 << 20) /* below the size of a huge page: clearing one would take longer than a whole look */
@@ -25,6 +25,7 @@ struct worker {
 	void *work;
 	size_t first, count;
 	pthread_t thread;
+	struct dt_event ended;
 	pthread_mutex_t mutex;
 	/* Under the mutex: */
 	pid_t tid;
@@ -82,6 +83,7 @@ static void *run_worker(void *argument)
 	for (size_t i = worker->first; i < worker->count && begin(patience, worker->work, i); i++)
 		if (!step(worker, i) || !patience->done(patience->context, worker->work, i))
 			break;
+	dt_event_happen(&worker->ended);
 	return NULL;
 }
 
@@ -114,11 +116,10 @@ static bool blocked(pid_t tid)
 
 /* True when the worker has ended. *passed is a tick at most: when we are stopped (Ctrl-Z) or the machine sleeps, that
  * is not a worker that waits. */
-static bool join(struct worker *worker, uint64_t *passed)
+static bool await_tick(struct worker *worker, uint64_t *passed)
 {
-	uint64_t now = dt_clock_ns(), tick = worker->patience->limit_ns / TICKS + 1, until = now + tick;
-	struct timespec when = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
-	bool ended = pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &when) == 0;
+	uint64_t now = dt_clock_ns(), tick = worker->patience->limit_ns / TICKS + 1;
+	bool ended = dt_event_await_until(&worker->ended, now + tick);
 
 	*passed = DT_MIN(dt_clock_ns() - now, tick);
 	return ended;
@@ -130,7 +131,7 @@ static bool await(struct worker *worker)
 	uint64_t limit = worker->patience->limit_ns, waited = 0, passed;
 	size_t at = SIZE_MAX;
 
-	while (!join(worker, &passed)) {
+	while (!await_tick(worker, &passed)) {
 		pthread_mutex_lock(&worker->mutex);
 		if (!worker->stepping || worker->at != at)
 			waited = 0;
@@ -155,7 +156,7 @@ static int start(struct worker *worker)
 	int rc = pthread_attr_init(&attributes);
 
 	if (rc)
-		return rc;
+		return -rc;
 	pthread_attr_setstacksize(&attributes, STACK);
 	sigfillset(&all);
 	for (size_t i = 0; i < DT_COUNT(own); i++)
@@ -164,7 +165,32 @@ static int start(struct worker *worker)
 	rc = pthread_create(&worker->thread, &attributes, run_worker, worker);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
-	return rc;
+	return -rc;
+}
+
+static void dismiss(struct worker *worker)
+{
+	dt_event_destroy(&worker->ended);
+	free(worker);
+}
+
+/* A worker that runs, NULL if there is none to be had. */
+static struct worker *hire(const struct dt_patience *patience, void *work, size_t next, size_t count)
+{
+	struct worker *worker = malloc(sizeof(*worker));
+
+	if (!worker)
+		return NULL;
+	*worker = (struct worker){patience, patience->step, work, next, count, .mutex = PTHREAD_MUTEX_INITIALIZER};
+	if (dt_event_init(&worker->ended) < 0) {
+		free(worker);
+		return NULL;
+	}
+	if (start(worker) < 0) {
+		dismiss(worker);
+		return NULL;
+	}
+	return worker;
 }
 
 void *dt_patiently(const struct dt_patience *patience, void *work, size_t count)
@@ -172,18 +198,15 @@ void *dt_patiently(const struct dt_patience *patience, void *work, size_t count)
 	size_t next = 0;
 
 	while (work && next < count) {
-		struct worker *worker = malloc(sizeof(*worker));
+		struct worker *worker = hire(patience, work, next, count);
 
-		if (worker)
-			*worker = (struct worker){patience, patience->step, work,
-						  next,     count,          .mutex = PTHREAD_MUTEX_INITIALIZER};
-		if (!worker || start(worker)) {
-			free(worker);
+		if (!worker) {
 			run_here(patience, work, next, count);
 			break;
 		}
 		if (await(worker)) {
-			free(worker);
+			pthread_join(worker->thread, NULL);
+			dismiss(worker);
 			break;
 		}
 		pthread_detach(worker->thread);

@@ -7,10 +7,11 @@
 
 #include "base/util.h"
 
-#define PERCH_MISSES  3  /* in a row, before pausing */
-#define PAUSE_DENIALS 8  /* before pausing is believed to be forbidden */
-#define WITHOUT_GIL   12 /* times in a row that the same thread runs without the GIL, before it is believed to go on so \
-			  */
+#define PERCH_MISSES  3 /* in a row, before pausing */
+#define PAUSE_DENIALS 8 /* before pausing is believed to be forbidden */
+#define WITHOUT_GIL                                                                                                    \
+	12 /* times in a row that the same thread runs without the GIL, before it is believed to go on so              \
+	    */
 #define ENDING_NS 300000
 
 void dt_holds_begin(struct dt_holds *holds)

@@ -16,7 +16,7 @@
 #include "base/util.h"
 
 #define DEADLINE_NS  1000000000u /* a thread in an uninterruptible state may take long: it is not waited for */
-#define LONGEST_S    1           /* that a thread stands, even if we hang */
+#define LONGEST_NS   1000000000u /* that a thread stands, even if we hang */
 #define SPIN_NS      200000u     /* a running thread stops within this as a rule */
 #define TRACER_STACK ((size_t)128 << 10)
 
@@ -81,16 +81,13 @@ static void *trace(void *context)
 	int tid = hold->tid;
 	int status = 0;
 	int rc = stop(hold, &status);
-	struct timespec end;
+	uint64_t stopped_ns = dt_clock_ns();
 
 	hold->result = rc;
-	sem_post(&hold->decided);
+	dt_event_happen(&hold->decided);
 	if (rc < 0)
 		return NULL;
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += LONGEST_S;
-	while (sem_timedwait(&hold->go_on, &end) < 0 && errno == EINTR)
-		;
+	dt_event_await_until(&hold->go_on, stopped_ns + LONGEST_NS);
 	atomic_store(&hold->lost, true); /* before it goes on: who asks later than that does not trust the look */
 	/* If it fails the thread was killed while it stood. */
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(status));
@@ -116,12 +113,29 @@ static int start_tracer(struct dt_pause_hold *hold)
 	return -rc;
 }
 
+static int prepare(struct dt_pause_hold *hold)
+{
+	int rc = dt_event_init(&hold->decided);
+
+	if (rc < 0)
+		return rc;
+	rc = dt_event_init(&hold->go_on);
+	if (rc < 0)
+		dt_event_destroy(&hold->decided);
+	return rc;
+}
+
+static void forget(struct dt_pause_hold *hold)
+{
+	dt_event_destroy(&hold->decided);
+	dt_event_destroy(&hold->go_on);
+	hold->tid = 0;
+}
+
 static void finish(struct dt_pause_hold *hold)
 {
 	pthread_join(hold->tracer, NULL);
-	sem_destroy(&hold->decided);
-	sem_destroy(&hold->go_on);
-	hold->tid = 0;
+	forget(hold);
 }
 
 int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
@@ -135,18 +149,16 @@ int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, co
 		return rc;
 	if (!call.running)
 		return -EBUSY;
+	rc = prepare(hold);
+	if (rc < 0)
+		return rc;
 	hold->tid = tid;
-	sem_init(&hold->decided, 0, 0);
-	sem_init(&hold->go_on, 0, 0);
 	rc = start_tracer(hold);
 	if (rc < 0) {
-		sem_destroy(&hold->decided);
-		sem_destroy(&hold->go_on);
-		hold->tid = 0;
+		forget(hold);
 		return rc;
 	}
-	while (sem_wait(&hold->decided) < 0)
-		;
+	dt_event_await(&hold->decided);
 	rc = hold->result;
 	if (rc < 0)
 		finish(hold);
@@ -162,6 +174,6 @@ void dt_pause_end(struct dt_pause_hold *hold)
 {
 	if (!hold->tid)
 		return;
-	sem_post(&hold->go_on);
+	dt_event_happen(&hold->go_on);
 	finish(hold);
 }

@@ -10,9 +10,9 @@
 #define DT_SAMPLE_PAUSE_H
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 
+#include "base/event.h"
 #include "proc/proc.h"
 
 /* Asked just before the stop, by another thread while the caller of dt_pause_begin waits: may it be stopped? */
@@ -25,7 +25,7 @@ struct dt_pause_hold {
 	dt_pause_ask_fn *ask;
 	const void *context;
 	pthread_t tracer;
-	sem_t decided, go_on;
+	struct dt_event decided, go_on;
 	atomic_bool lost; /* it was let go because it stood too long */
 };
 

@@ -2,10 +2,12 @@
 #include "unit.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/event.h"
 #include "base/user.h"
 #include "base/util.h"
 
@@ -108,12 +110,39 @@ static void test_user_name(void **state)
 	assert_string_equal(name, "");
 }
 
+static void *happen_soon(void *event)
+{
+	usleep(20000);
+	dt_event_happen(event);
+	return NULL;
+}
+
+static void an_event_is_waited_for(void **state)
+{
+	struct dt_event event;
+	pthread_t thread;
+	uint64_t start = dt_clock_ns();
+
+	(void)state;
+	assert_int_equal(dt_event_init(&event), 0);
+	assert_false(dt_event_await_until(&event, start)); /* long ago */
+	assert_false(dt_event_await_until(&event, start + 5000000));
+	assert_true(dt_clock_ns() - start >= 5000000);
+	assert_int_equal(pthread_create(&thread, NULL, happen_soon, &event), 0);
+	assert_true(dt_event_await_until(&event, start + UINT64_C(60000000000)));
+	dt_event_await(&event);
+	assert_true(dt_event_await_until(&event, 0));
+	pthread_join(thread, NULL);
+	dt_event_destroy(&event);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_arena_settles_on_one_block), cmocka_unit_test(an_arena_keeps_its_limit),
 	    cmocka_unit_test(a_buffer_grows_and_clears),     cmocka_unit_test(errors_carry_text_and_hints),
 	    cmocka_unit_test(numbers_are_whole_or_refused),  cmocka_unit_test(test_user_name),
+	    cmocka_unit_test(an_event_is_waited_for),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

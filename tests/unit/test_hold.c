@@ -119,6 +119,26 @@ static void a_paused_thread_stands_still(void **state)
 	finish(&proc, child);
 }
 
+/* Whoever holds it may hang, or be stopped itself. */
+static void a_pause_ends_by_itself(void **state)
+{
+	struct dt_pause_hold hold;
+	struct dt_proc proc;
+	int child = start(&proc, false);
+	uint64_t then;
+
+	(void)state;
+	assert_int_equal(pause_patiently(&proc, child, &hold), 0);
+	assert_true(dt_pause_held(&hold));
+	then = shared->counter;
+	usleep(100000);
+	assert_int_equal(shared->counter, then);
+	goes_on();
+	assert_false(dt_pause_held(&hold)); /* what was read meanwhile is not believed */
+	dt_pause_end(&hold);
+	finish(&proc, child);
+}
+
 static void a_thread_in_a_system_call_is_left_alone(void **state)
 {
 	struct dt_pause_hold hold;
@@ -246,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_paused_thread_stands_still),
+	    cmocka_unit_test(a_pause_ends_by_itself),
 	    cmocka_unit_test(a_thread_in_a_system_call_is_left_alone),
 	    cmocka_unit_test(signals_arrive_in_spite_of_pauses),
 	    cmocka_unit_test(a_target_may_be_killed_while_it_is_held),
