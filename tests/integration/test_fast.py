@@ -192,7 +192,7 @@ def test_thread_states_run_by_others(python, maker):
         for variant in size([LENT[maker]], ["single", "releases", "generators"]):
             for way, options in WAYS.items():
                 # With two threads that compute nothing can be held, and each look waits for a CPU.
-                looks = size(20, 200) if maker == "busy" else size(100, 2000)
+                looks = size(20, 40) if maker == "busy" else size(100, 2000)
                 found = hammer(program, variant, looks, *options, arguments=["idle"],
                                options=[library, maker], env={"PYTHONHOME": prefix})
                 rows.append(line(f"{variant}, {way}", found))
