@@ -74,6 +74,7 @@ enum dt_state {
 	DT_STATE_GIL_WAIT, /* waiting for the GIL */
 	DT_STATE_SYSCALL,  /* inside a system call (dt_thread.syscall) that does work: read, write, connect, ... */
 	DT_STATE_SLEEPING, /* blocked in a call that only waits: for time, a lock, an event, a child */
+	DT_STATE_STOPPED,  /* by a signal (Ctrl-Z, SIGSTOP) or a debugger: it goes on when told so */
 };
 
 /* How it is known that a stack is one that the program really had. */

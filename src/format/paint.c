@@ -40,6 +40,8 @@ const char *dt_state_name(enum dt_state state)
 		return "in a system call";
 	case DT_STATE_SLEEPING:
 		return "sleeping";
+	case DT_STATE_STOPPED:
+		return "stopped";
 	case DT_STATE_UNKNOWN:
 		break;
 	}
@@ -70,6 +72,7 @@ enum dt_style dt_state_style(enum dt_state state)
 	case DT_STATE_SYSCALL:
 		return DT_STYLE_BUSY;
 	case DT_STATE_GIL_WAIT:
+	case DT_STATE_STOPPED:
 		return DT_STYLE_BLOCKED;
 	case DT_STATE_SLEEPING:
 	case DT_STATE_UNKNOWN:
@@ -88,7 +91,7 @@ void dt_describe_state(struct dt_buf *buf, const struct dt_thread *thread)
 	} else {
 		dt_buf_puts(buf, dt_state_name(thread->state));
 	}
-	if (thread->state == DT_STATE_SLEEPING && thread->syscall) {
+	if ((thread->state == DT_STATE_SLEEPING || thread->state == DT_STATE_STOPPED) && thread->syscall) {
 		dt_buf_puts(buf, " in ");
 		dt_escape(buf, thread->syscall);
 	}

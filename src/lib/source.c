@@ -9,6 +9,8 @@
 #define FILE_LIMIT  ((size_t)8 << 20)
 #define LINE_LIMIT  400
 #define FILES_LIMIT 64
+#define NS_PER_S    1000000000u
+#define SLACK_NS    100000000u /* the kernel counts the time of starting in hundredths of a second */
 
 struct dt_source_file {
 	struct dt_source_file *next;
@@ -29,7 +31,25 @@ void dt_source_clear(struct dt_source *source)
 	}
 }
 
-static void load(struct dt_source_file *file, const struct dt_proc *proc)
+static uint64_t began_ns(const struct dt_proc *proc)
+{
+	uint64_t now = dt_clock_realtime_ns();
+	struct dt_proc_info info;
+	double age;
+
+	if (dt_proc_info(proc, &info) < 0)
+		return now;
+	age = dt_proc_age(&info);
+	return age > 0 && age * NS_PER_S < (double)now ? now - (uint64_t)(age * NS_PER_S) : now;
+}
+
+/* The time of the last change of anything: that of the contents may be set to what it was elsewhere. */
+static bool changed_since(const struct stat *st, uint64_t began)
+{
+	return (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec > began + SLACK_NS;
+}
+
+static void load(struct dt_source_file *file, struct dt_source *source, const struct dt_proc *proc)
 {
 	/* "<string>" and the like are no files. */
 	dt_auto_close int fd = file->path[0] == '<' ? -ENOENT : dt_proc_open_file(proc, file->path);
@@ -39,6 +59,10 @@ static void load(struct dt_source_file *file, const struct dt_proc *proc)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
 	    (uint64_t)st.st_size > FILE_LIMIT)
+		return;
+	if (!source->began_ns)
+		source->began_ns = began_ns(proc);
+	if (changed_since(&st, source->began_ns))
 		return;
 	text = malloc((size_t)st.st_size);
 	if (!text)
@@ -74,7 +98,7 @@ static struct dt_source_file *find(struct dt_source *source, const struct dt_pro
 		free(file);
 		return NULL;
 	}
-	load(file, proc);
+	load(file, source, proc);
 	file->next = source->files;
 	source->files = file;
 	return file;

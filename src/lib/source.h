@@ -12,10 +12,12 @@ struct dt_source_file;
 
 struct dt_source {
 	struct dt_source_file *files;
+	uint64_t began_ns; /* when the process began, by the time of day; 0: not asked yet */
 };
 
 /* The line without leading and trailing blanks, in the arena; NULL if it cannot be had. Relative paths are taken from
- * the target's working directory, names like "<string>" have no file. */
+ * the target's working directory, names like "<string>" have no file. A file that was written, moved or replaced after
+ * the process began counts as none: the line would be another one than the program is at. */
 const char *dt_source_line(struct dt_source *source, const struct dt_proc *proc, const char *path, uint32_t line,
 			   struct dt_arena *arena);
 

@@ -2,7 +2,6 @@
 #include "lib/visit.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "base/util.h"
 #include "lib/doing.h"
@@ -64,15 +63,6 @@ double dt_cpu_percent(uint64_t ticks, double seconds)
 	return 100.0 * (double)ticks * tick / DT_MAX(seconds, tick);
 }
 
-static double seconds_since_start(const struct dt_proc_info *info)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-	       (double)info->start_ticks / (double)sysconf(_SC_CLK_TCK);
-}
-
 void dt_visit_outside(struct dt_process *process, struct dt_reading *reading, int pid, const struct dt_proc_info *info)
 {
 	*reading = (struct dt_reading){info->start_ticks, info->cpu_ticks, dt_clock_ns()};
@@ -80,7 +70,7 @@ void dt_visit_outside(struct dt_process *process, struct dt_reading *reading, in
 	process->ppid = info->ppid;
 	process->threads = info->threads;
 	process->rss = info->rss;
-	process->cpu = dt_cpu_percent(info->cpu_ticks, seconds_since_start(info));
+	process->cpu = dt_cpu_percent(info->cpu_ticks, dt_proc_age(info));
 }
 
 /* Fails only where going on makes no sense. */

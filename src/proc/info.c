@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -49,6 +50,15 @@ int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info)
 	ssize_t length = dt_proc_read(proc, "stat", text, sizeof(text));
 
 	return length < 0 ? (int)length : dt_proc_info_parse(text, (size_t)length, info);
+}
+
+double dt_proc_age(const struct dt_proc_info *info)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
+	       (double)info->start_ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info)

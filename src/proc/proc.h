@@ -134,6 +134,8 @@ struct dt_proc_info {
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info);
 /* The same from the text of a stat file, which knows neither uid nor tracer. */
 int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *info);
+/* Seconds since it began. */
+double dt_proc_age(const struct dt_proc_info *info);
 
 /* Arguments joined by spaces; the kernel's name in brackets for a process without any. In the arena; NULL if out of
  * memory. */

@@ -53,13 +53,9 @@ static int python_below(const struct dt_proc *proc, struct dt_find_cache *cache,
 
 bool dt_find_young(const struct dt_proc *proc)
 {
-	long ticks = sysconf(_SC_CLK_TCK);
 	struct dt_proc_info info;
-	struct timespec now;
 
-	if (ticks <= 0 || dt_proc_info(proc, &info) < 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
-		return false;
-	return (uint64_t)now.tv_sec < info.start_ticks / (uint64_t)ticks + YOUNG_SECONDS;
+	return dt_proc_info(proc, &info) == 0 && dt_proc_age(&info) < YOUNG_SECONDS;
 }
 
 static int fail_no_maps(const struct dt_proc *proc, const char *name, struct dt_error *err)

@@ -139,6 +139,22 @@ static void second_try(const struct labels *labels)
 	}
 }
 
+/* A stopped thread looks blocked, in the call that it was in if any. A signal stops all threads of a process, and a
+ * debugger as a rule: only where one is stopped and none runs the others are asked, for a file each. */
+static void find_stopped(const struct labels *labels)
+{
+	const struct dt_look *look = labels->look;
+
+	for (size_t i = 0; i < look->thread_count; i++)
+		if (look->threads[i].state == DT_STATE_RUNNING)
+			return;
+	if (dt_state_by_letter(labels->proc, labels->proc->living) != DT_STATE_STOPPED)
+		return;
+	for (size_t i = 0; i < look->thread_count; i++)
+		if (look->threads[i].tid && dt_state_by_letter(labels->proc, look->threads[i].tid) == DT_STATE_STOPPED)
+			look->threads[i].state = DT_STATE_STOPPED;
+}
+
 int dt_label(const struct dt_proc *proc, const struct dt_python *python, struct dt_tids *tids, struct dt_mem *image,
 	     struct dt_arena *arena, struct dt_look *look)
 {
@@ -150,5 +166,6 @@ int dt_label(const struct dt_proc *proc, const struct dt_python *python, struct 
 	find_runners(&labels);
 	read_states(&labels);
 	second_try(&labels);
+	find_stopped(&labels);
 	return 0;
 }

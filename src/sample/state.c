@@ -8,7 +8,7 @@ enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_a
 	*number = -1;
 	if (call->running)
 		return DT_STATE_RUNNING;
-	if (call->number < 0) /* waits for a page, or stands stopped */
+	if (call->number < 0) /* waits for a page; whether it stands stopped is not told here */
 		return DT_STATE_SLEEPING;
 	*number = call->number;
 	if (call->number == SYS_futex && gil_address && call->args[0] - gil_address < gil_size)
@@ -16,8 +16,7 @@ enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_a
 	return dt_syscall_waits(call->number) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
 }
 
-/* Where the kernel does not tell the system call, the letter in stat is left. */
-static enum dt_state by_letter(const struct dt_proc *proc, int tid)
+enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid)
 {
 	struct dt_thread_stat stat;
 
@@ -29,9 +28,10 @@ static enum dt_state by_letter(const struct dt_proc *proc, int tid)
 	case 'D':
 		return DT_STATE_SYSCALL;
 	case 'S':
+		return DT_STATE_SLEEPING;
 	case 'T':
 	case 't':
-		return DT_STATE_SLEEPING;
+		return DT_STATE_STOPPED;
 	default:
 		return DT_STATE_UNKNOWN;
 	}
@@ -45,6 +45,6 @@ enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_addr
 	if (!tid)
 		return DT_STATE_UNKNOWN;
 	if (dt_thread_call(proc, tid, &call) < 0)
-		return by_letter(proc, tid);
+		return dt_state_by_letter(proc, tid);
 	return dt_state_of_call(&call, gil_address, gil_size, number);
 }

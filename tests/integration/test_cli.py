@@ -10,9 +10,10 @@ import signal
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 
 import schema
-from harness import DARTER, DEADLINE, ROOT, SYSTEM, USABLE, darter, each, need_program, need_root, target, wait_for
+from harness import DARTER, DEADLINE, ROOT, SYSTEM, TARGETS, USABLE, darter, each, need_program, need_root, target, wait_for
 
 SHELLS = ("bash", "zsh", "fish")
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
@@ -290,6 +291,27 @@ def test_by_name():
 
 
 # ---- what is shown ----
+
+
+@each(["written", "replaced"])
+def test_a_source_file_that_was_changed_meanwhile(how):
+    """What stands there now is not what the program runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(shutil.copy(TARGETS / "sleeper.py", folder))
+        with target(SYSTEM, script) as program:
+            settle(program, "nap")
+            assert "time.sleep(3600)" in darter("dump", program.pid, check=0).stdout
+            time.sleep(0.3)  # its beginning is known to a tenth of a second
+            before, text = script.stat(), script.read_text().replace("time.sleep(3600)", "launch()")
+            if how == "written":
+                script.write_text(text)
+            else:  # as an archive or a deployment does, with the time that it had elsewhere
+                other = script.with_suffix(".new")
+                other.write_text(text)
+                os.utime(other, ns=(before.st_mtime_ns, before.st_mtime_ns - 10**12))
+                other.replace(script)
+            shown = darter("dump", program.pid, check=0).stdout
+            assert "nap (sleeper.py:9)" in shown and "launch()" not in shown, shown
 
 
 def test_text_and_options():

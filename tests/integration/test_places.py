@@ -164,6 +164,7 @@ def test_a_stopped_target_is_read_and_stays_stopped(python, script):
             assert all(snapshot["torn"] == 0 for snapshot in shown), shown
             one, other = ([truths.stack(thread) for thread in snapshot["threads"]] for snapshot in shown)
             assert one == other and any(one), (one, other)
+            assert {thread["state"] for snapshot in shown for thread in snapshot["threads"]} == {"stopped"}, shown
         else:
             truths.check(program)
         assert stays(program.pid, "T")
