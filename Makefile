@@ -62,8 +62,9 @@ screenshots: ## pictures of the terminal output, in docs/screenshots
 
 install: ## install below PREFIX (/usr/local), in DESTDIR
 	@scripts/setup build
-	@scripts/configure build-install --prefix=$(PREFIX) --libdir=lib --buildtype=release -Dtests=false
-	@ninja -C build-install --quiet
+	@scripts/as-owner scripts/configure build-install --prefix=$(PREFIX) --libdir=lib --buildtype=release -Dtests=false
+	@scripts/as-owner ninja -C build-install --quiet
+	@rm -f build-install/meson-logs/install-log.txt # it may be root's
 	@DESTDIR=$(DESTDIR) meson install -C build-install --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then PATH=$$PATH:/usr/sbin:/sbin ldconfig || true; fi
 

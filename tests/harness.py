@@ -237,6 +237,16 @@ def target(python, script, *args, wrap=(), env=None, options=(), ready="ready", 
             program.kill()
 
 
+def copy_repository(folder):
+    """All files of the repository, with the changes that are not committed yet, and nothing that was built."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            check=True, capture_output=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+
+
 def record_figure(name, text):
     """Prints a measured figure; in the full tier it also replaces the section `name` of bench/RESULTS.md."""
     print(f"{name}: {text}", file=sys.stderr)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, SYSTEM, USABLE, limit, need_program, skip, target, wait_for
+from harness import ROOT, SYSTEM, USABLE, copy_repository, limit, need_program, skip, target, wait_for
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,12 +44,7 @@ def changed(text, diff):
 class Copy:
     def __init__(self, folder):
         self.folder = Path(folder)
-        listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                                check=True, capture_output=True, text=True).stdout
-        for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file():
-                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, self.folder / name)
+        copy_repository(self.folder)
 
     def run(self, *argv, code=0, **kwargs):
         done = subprocess.run([str(word) for word in argv], cwd=self.folder, text=True, stdout=subprocess.PIPE,

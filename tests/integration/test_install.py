@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, SYSTEM, TARGETS, alone, limit, need_program, target, wait_for
+from harness import ROOT, SYSTEM, TARGETS, alone, copy_repository, limit, need_program, need_root, target, wait_for
 
 
 def run(*argv, **kwargs):
@@ -76,3 +76,22 @@ def test_the_program_of_the_manual_builds_with_nothing_but_the_pkg_config_path()
         library = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
         with target(SYSTEM, "sleeper.py") as sleeper:
             wait_for(lambda: "nap" in run(program, sleeper.pid, env=library), "the library to see the nap")
+
+
+@limit(600)
+def test_sudo_leaves_the_checkout_to_its_owner():
+    """`sudo make install` in a user's checkout: the user can build there afterwards, and clean it."""
+    need_root()
+    user = [need_program("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"]
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chmod(scratch, 0o755)
+        checkout, staging = Path(scratch) / "checkout", Path(scratch) / "staging"
+        copy_repository(checkout)
+        run("chown", "-R", "65534:65534", checkout)
+        run("make", "--no-print-directory", "install", f"DESTDIR={staging}", cwd=checkout)
+        assert (staging / "usr/local/bin/darter").stat().st_uid == 0
+        assert (checkout / "build-install").stat().st_uid == 65534
+        run(*user, "make", "--no-print-directory", "install", f"DESTDIR={checkout / 'mine'}", "PREFIX=/opt", cwd=checkout)
+        assert (checkout / "mine/opt/bin/darter").stat().st_uid == 65534
+        run(*user, "make", "clean", cwd=checkout)
+        assert not (checkout / "build-install").exists()
