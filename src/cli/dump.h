@@ -14,7 +14,7 @@ struct dt_dump_options {
 
 /* What went wrong so far. The first failure decides the exit code. */
 struct dt_failures {
-	struct dt_failure *list;
+	struct dt_failure *list; /* for the document's end */
 	size_t count;
 	unsigned hinted; /* bits of the codes whose hint was shown: it is told once */
 	int first;       /* code */
@@ -22,10 +22,16 @@ struct dt_failures {
 
 /* Tells it, and keeps it for the document's end. */
 void dt_failures_add(struct dt_failures *failures, const struct dt_common *common, int pid, const struct dt_error *err);
+/* Keeps it alone: something that a document has to tell, and no failure of ours. */
+void dt_failures_keep(struct dt_failures *failures, int pid, const struct dt_error *err);
 void dt_failures_release(struct dt_failures *failures);
 
 /* True for a failure that a process not asked for by number may have without a word: not Python, gone. */
 bool dt_dump_passes_over(const struct dt_pick *pick, int code, bool kin_shown);
+
+/* What stands before and behind the snapshots of one document. Words for people come after a document. */
+void dt_dump_open(const struct dt_dump_options *options);
+void dt_dump_close(const struct dt_dump_options *options, const struct dt_failures *failures);
 
 /* One look at one process, by a worker that may be left behind (base/patience.h): so it has what it needs of its own.
  */

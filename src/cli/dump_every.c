@@ -1,7 +1,8 @@
 /*
  * darter dump --every: looks again and again until Ctrl-C or until nothing is left to look at. As text the first look
  * at a process is shown whole, and later ones only where something changed; in any other format each round is one whole
- * document.
+ * document, so a round that has begun is not broken off. What was shown is looked at until it ends, also when the
+ * selection does not find it any more: its end is told.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -135,6 +136,11 @@ static struct watched *watch(struct every *every, int pid)
 	return &every->list[every->count++];
 }
 
+static bool in_documents(const struct every *every)
+{
+	return every->options->format->begin != NULL;
+}
+
 /* A process whose error was told is passed over: it has no pid in the look. */
 static bool begin(void *context, void *work, size_t i)
 {
@@ -142,7 +148,7 @@ static bool begin(void *context, void *work, size_t i)
 	struct dt_dump_look *look = work;
 	struct watched *watched;
 
-	if (stopped || !dt_output_good())
+	if ((stopped && !in_documents(every)) || !dt_output_good())
 		return false;
 	watched = watch(every, every->picks[i].pid);
 	if (watched)
@@ -159,6 +165,16 @@ static void step(void *work, size_t i)
 	(void)i;
 	if (look->pid)
 		dt_dump_look(work);
+}
+
+/* What has been shown and is gone now has not failed. */
+static void tell_end(struct every *every, int pid)
+{
+	struct dt_error err;
+
+	dt_fail(&err, DT_EENDED, "process %d ended", pid);
+	dt_note(&every->options->selecting.common, "%s", err.message);
+	dt_failures_keep(&every->failures, pid, &err);
 }
 
 static bool done(void *context, void *work, size_t i)
@@ -180,10 +196,11 @@ static bool done(void *context, void *work, size_t i)
 			dt_output_failed();
 		every->shown++;
 		every->ever = true;
-	} else if (look->code != DT_EAGAIN || !known) {
-		/* What has been shown and is gone now has not failed. */
+	} else if (look->code == DT_EAGAIN && known) {
+		dt_failures_keep(&every->failures, pick->pid, &look->err);
+	} else {
 		if (known && (look->code == DT_EENDED || look->code == DT_ENOTFOUND))
-			dt_note(common, "process %d ended", pick->pid);
+			tell_end(every, pick->pid);
 		else if (!dt_dump_passes_over(pick, look->code, true))
 			dt_failures_add(&every->failures, common, pick->pid, &look->err);
 		let_go(watched);
@@ -226,6 +243,17 @@ static void forget(struct every *every)
 	every->count = kept;
 }
 
+/* The processes of this round: those that are selected now, and those that were shown. */
+static int choose(struct every *every, struct dt_picks *picks, struct dt_error *err)
+{
+	int code = dt_selection_pick(&every->options->selecting.selection, picks, err);
+
+	for (size_t i = 0; i < every->count && code != DT_EMEMORY; i++)
+		if (every->list[i].target && dt_picks_add(picks, every->list[i].pid, false, err))
+			code = DT_EMEMORY;
+	return code;
+}
+
 /* One look at everything. False when there is no point in going on. */
 static bool look_round(struct every *every)
 {
@@ -233,20 +261,25 @@ static bool look_round(struct every *every)
 	const struct dt_common *common = &options->selecting.common;
 	const struct dt_patience patience = {DT_DUMP_PATIENCE_NS, every, begin, step, done, stuck};
 	struct dt_picks picks = {0};
-	size_t told = every->failures.count, count;
 	struct dt_error err;
-	int code = dt_selection_pick(&options->selecting.selection, &picks, &err);
+	size_t count;
+	int code = choose(every, &picks, &err);
 
+	every->failures.count = every->shown = 0;
+	if (code == DT_EUSAGE) {
+		dt_report(common, &err);
+		every->failures.first = code;
+	}
+	if (code == DT_EUSAGE || stopped || (every->ever && !picks.count)) {
+		dt_picks_release(&picks);
+		return false;
+	}
+	dt_dump_open(options);
 	if (code && !every->ever)
 		dt_failures_add(&every->failures, common, 0, &err);
-	every->shown = 0;
-	if (options->format->begin && options->format->begin(stdout))
-		dt_output_failed();
 	every->picks = picks.list;
 	free(dt_patiently(&patience, dt_dump_look_new(options), picks.count));
-	if (options->format->end &&
-	    options->format->end(every->failures.list + told, every->failures.count - told, stdout))
-		dt_output_failed();
+	dt_dump_close(options, &every->failures);
 	if (fflush(stdout))
 		dt_output_failed();
 	forget(every);

@@ -15,7 +15,6 @@
 void dt_failures_add(struct dt_failures *failures, const struct dt_common *common, int pid, const struct dt_error *err)
 {
 	unsigned bit = 1u << (-err->code & 31);
-	struct dt_failure *grown;
 
 	if (!failures->first)
 		failures->first = err->code;
@@ -26,7 +25,13 @@ void dt_failures_add(struct dt_failures *failures, const struct dt_common *commo
 			dt_report(common, err);
 	}
 	failures->hinted |= bit;
-	grown = reallocarray(failures->list, failures->count + 1, sizeof(*grown));
+	dt_failures_keep(failures, pid, err);
+}
+
+void dt_failures_keep(struct dt_failures *failures, int pid, const struct dt_error *err)
+{
+	struct dt_failure *grown = reallocarray(failures->list, failures->count + 1, sizeof(*grown));
+
 	if (!grown)
 		return;
 	failures->list = grown;
@@ -37,6 +42,22 @@ void dt_failures_release(struct dt_failures *failures)
 {
 	free(failures->list);
 	*failures = (struct dt_failures){0};
+}
+
+void dt_dump_open(const struct dt_dump_options *options)
+{
+	if (!options->format->begin)
+		return;
+	dt_words_hold();
+	if (options->format->begin(stdout))
+		dt_output_failed();
+}
+
+void dt_dump_close(const struct dt_dump_options *options, const struct dt_failures *failures)
+{
+	if (options->format->end && options->format->end(failures->list, failures->count, stdout))
+		dt_output_failed();
+	dt_words_go();
 }
 
 bool dt_dump_passes_over(const struct dt_pick *pick, int code, bool kin_shown)
@@ -184,15 +205,13 @@ int dt_dump_once(const struct dt_dump_options *options)
 		dt_report(common, &err);
 		return dt_exit_code(code);
 	}
-	if (options->format->begin && options->format->begin(stdout))
-		dt_output_failed();
+	dt_dump_open(options);
 	if (code)
 		dt_failures_add(&once.failures, common, 0, &err);
 	look_at_all(&once, &picks);
 	if (once.not_python.pid && !once.shown)
 		dt_failures_add(&once.failures, common, once.not_python.pid, &once.not_python.error);
-	if (options->format->end && options->format->end(once.failures.list, once.failures.count, stdout))
-		dt_output_failed();
+	dt_dump_close(options, &once.failures);
 	code = dt_exit_code(once.failures.first);
 	dt_failures_release(&once.failures);
 	dt_picks_release(&picks);

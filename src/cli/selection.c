@@ -73,8 +73,7 @@ void dt_picks_release(struct dt_picks *picks)
 	*picks = (struct dt_picks){0};
 }
 
-/* Adds a process; what is there already stays where it is. */
-static int add(struct dt_picks *picks, int pid, bool asked, struct dt_error *err)
+int dt_picks_add(struct dt_picks *picks, int pid, bool asked, struct dt_error *err)
 {
 	for (size_t i = 0; i < picks->count; i++) {
 		if (picks->list[i].pid == pid) {
@@ -101,13 +100,13 @@ static int add_tree(const struct dt_selection *selection, struct dt_picks *picks
 {
 	dt_auto_free int *children = NULL;
 	size_t count = 0, at = picks->count;
-	int code = add(picks, pid, asked, err);
+	int code = dt_picks_add(picks, pid, asked, err);
 
 	/* A process that is gone has no children: that it is gone is told when it is attached. */
 	if (code || !selection->children || dt_children(pid, &children, &count, NULL))
 		return code;
 	for (size_t i = 0; i < count && !code; i++)
-		code = add(picks, children[i], false, err);
+		code = dt_picks_add(picks, children[i], false, err);
 	if (!code && at < picks->count && picks->list[at].pid == pid)
 		picks->list[at].has_kin = count > 0;
 	return code;

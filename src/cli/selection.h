@@ -43,6 +43,8 @@ bool dt_selection_open(const struct dt_selection *selection);
 
 /* The processes of this moment, each once. DT_EUSAGE if nothing was asked for, DT_ENOTFOUND if nothing matches. */
 int dt_selection_pick(const struct dt_selection *selection, struct dt_picks *picks, struct dt_error *err);
+/* Adds a process; one that is there already stays where it is. 0 or DT_EMEMORY. */
+int dt_picks_add(struct dt_picks *picks, int pid, bool asked, struct dt_error *err);
 void dt_picks_release(struct dt_picks *picks);
 
 /* Clang-format would tear the rows apart. */

@@ -11,6 +11,9 @@
 
 static int output_errno;
 
+static struct dt_buf held = DT_BUF_INIT; /* said since dt_words_hold() */
+static bool holding;
+
 size_t dt_terminal_columns(int fd)
 {
 	const char *text = getenv("COLUMNS");
@@ -35,13 +38,32 @@ bool dt_terminal_color(const struct dt_common *common, int fd)
 	return isatty(fd);
 }
 
+static void tell(const struct dt_buf *words)
+{
+	fflush(stdout);
+	fwrite(words->data, 1, words->length, stderr);
+}
+
+void dt_words_hold(void)
+{
+	holding = true;
+}
+
+void dt_words_go(void)
+{
+	if (!holding)
+		return;
+	holding = false;
+	tell(&held);
+	dt_buf_release(&held);
+}
+
 /* "darter: " before the first line, indented below it; each line escaped on its own. */
 static void say(const struct dt_common *common, const char *style, const char *text, const char *hint)
 {
 	bool color = dt_terminal_color(common, STDERR_FILENO);
 	struct dt_buf buf = DT_BUF_INIT;
 
-	fflush(stdout);
 	dt_buf_printf(&buf, "%sdarter:%s ", color ? style : "", color ? "\033[0m" : "");
 	dt_escape(&buf, text);
 	dt_buf_putc(&buf, '\n');
@@ -53,7 +75,10 @@ static void say(const struct dt_common *common, const char *style, const char *t
 		dt_buf_putc(&buf, '\n');
 		hint += length + (hint[length] == '\n');
 	}
-	fwrite(buf.data, 1, buf.length, stderr);
+	if (holding)
+		dt_buf_append(&held, buf.data, buf.length);
+	else
+		tell(&buf);
 	dt_buf_release(&buf);
 }
 

@@ -18,6 +18,11 @@ void dt_report_message(const struct dt_common *common, const struct dt_error *er
 /* "darter: ..." that is no error; nothing with --quiet. */
 void dt_note(const struct dt_common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* From hold to go what is said is kept, and told by go behind all that was written to stdout: words never stand in the
+ * middle of a document, wherever stdout and stderr lead. */
+void dt_words_hold(void);
+void dt_words_go(void);
+
 /* To be called when writing to stdout failed: keeps errno for dt_output_end. */
 void dt_output_failed(void);
 
