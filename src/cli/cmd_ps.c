@@ -101,10 +101,13 @@ const struct dt_command dt_command_ps = {
     .summary = "list the Python programs on this host and what each is doing now",
     .about =
 	"Lists every process with a Python interpreter in it, whatever its name: process id, Python version, threads, "
-	"CPU use, memory, container or pod if it runs in one, command, and the function, file and line that its "
-	"busiest thread is in at this moment. Processes that may not be read are listed with the reason.\n\n"
-	"On a terminal long lines are cut to its width; in a pipe they are whole. COLUMNS in the environment sets the "
-	"width in both.",
+	"CPU use, memory, container or pod if it runs in one, command, and the function, file and line of the thread "
+	"that runs at this moment, of the main thread where none runs. STATE says what that thread does: run, gil "
+	"(waits for it), call (in a system call), sleep or stop (by a signal). Processes that may not be read are "
+	"listed with the "
+	"reason.\n\n"
+	"On a terminal long lines are cut to its width, and a narrow one has fewer columns; in a pipe all is whole. "
+	"COLUMNS in the environment sets the width in both.",
     .options = table,
     .examples = examples,
     .options_size = sizeof(struct options),

@@ -1,7 +1,8 @@
 /*
- * The Python processes of a host as a table. Columns are as wide as their widest cell; the last two share what is left
- * of the terminal's width. Where it is too little the command is cut first, in its middle, then the name of the
- * function; file and line, which lead to it, stay as long as there is room for them alone.
+ * The Python processes of a host as a table. Columns are as wide as their widest cell; COMMAND and DOING share what is
+ * left of the terminal's width. Where it is too little the command is cut, then the name of the function; then columns
+ * are left out, from the one that is missed least. The state and the line, without which a row says something else,
+ * stay to the last.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,19 +11,34 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/processes.h"
+#include "format/short_command.h"
 #include "format/short_names.h"
 #include "format/text.h"
 
-enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, DOING, COLUMNS };
+enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, STATE, DOING, COLUMNS };
 
 #define CONTAINER_MAX 20 /* columns; ids are long and their beginning is enough */
 #define COMMAND_MIN   12
 #define FUNCTION_MIN  8
 #define COMMAND_PAD   60 /* where nothing is cut, one long command must not push all others apart */
-#define GAP           "  "
+#define GAP           2
 
-static const char *const titles[COLUMNS] = {"PID", "PYTHON", "THREADS", "CPU%", "RSS", "CONTAINER", "COMMAND", "DOING"};
+struct table {
+	const struct dt_render *render;
+	size_t width[COLUMNS]; /* 0: left out */
+};
+
+static const char *const titles[COLUMNS] = {[PID] = "PID",         [PYTHON] = "PYTHON", [THREADS] = "THR",
+					    [CPU] = "CPU%",        [RSS] = "RSS",       [CONTAINER] = "CONTAINER",
+					    [COMMAND] = "COMMAND", [STATE] = "STATE",   [DOING] = "DOING"};
 static const bool right[COLUMNS] = {[PID] = true, [THREADS] = true, [CPU] = true, [RSS] = true};
+
+/* What is left out on a narrow terminal, in this order: a column goes where DOING needs that many columns and would get
+ * fewer. */
+static const struct {
+	enum column column;
+	size_t doing;
+} spare[] = {{RSS, 26}, {THREADS, 26}, {PYTHON, 26}, {CONTAINER, 26}, {COMMAND, 24}, {CPU, 24}};
 
 static void put_size(struct dt_buf *buf, uint64_t bytes)
 {
@@ -37,95 +53,97 @@ static void put_size(struct dt_buf *buf, uint64_t bytes)
 	dt_buf_printf(buf, value < 9.95 && unit ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
-/* " (server.py:28)" */
-static void put_place(struct dt_buf *buf, const struct dt_process *process)
+/* "(server.py:28)". Where that is too long the file's name is cut: the line stays. */
+static void put_place(struct dt_buf *buf, const struct dt_process *process, const struct dt_render *render,
+		      size_t columns)
 {
 	struct dt_frame frame = {.file = process->file};
 	struct dt_thread thread = {.frames = &frame, .frame_count = 1};
 	struct dt_snapshot one = {.threads = &thread, .thread_count = 1};
 	struct dt_short_names names = {0};
+	char line[16] = "";
+	size_t rest;
 
-	if (process->file && !dt_short_names_init(&names, &one)) {
-		dt_buf_puts(buf, " (");
-		dt_escape(buf, dt_short_name(&names, process->file));
-		if (process->line)
-			dt_buf_printf(buf, ":%" PRIu32, process->line);
-		dt_buf_putc(buf, ')');
-	}
+	if (!process->file)
+		return;
+	if (process->line)
+		snprintf(line, sizeof(line), ":%" PRIu32, process->line);
+	rest = strlen("()") + strlen(line);
+	/* Out of memory, the name is whole. */
+	if (!render->full_names)
+		dt_short_names_init(&names, &one);
+	dt_buf_putc(buf, '(');
+	dt_escape_cut(buf, dt_short_name(&names, process->file), columns > rest ? columns - rest : 1);
+	dt_buf_printf(buf, "%s)", line);
 	dt_short_names_release(&names);
 }
 
-static void put_function(struct dt_buf *buf, const struct dt_process *process, size_t columns)
+static void put_function(struct dt_buf *buf, const struct dt_process *process, const struct dt_render *render,
+			 size_t columns)
 {
-	struct dt_buf place = DT_BUF_INIT, state = DT_BUF_INIT;
-	size_t taken, function = dt_columns(process->function);
+	struct dt_buf place = DT_BUF_INIT;
+	size_t taken;
 
-	put_place(&place, process);
-	if (process->state != DT_STATE_RUNNING && process->state != DT_STATE_UNKNOWN)
-		dt_buf_printf(&state, " %s", dt_state_name(process->state));
-	taken = dt_columns(place.data) + dt_columns(state.data);
-	if (taken + DT_MIN(function, (size_t)FUNCTION_MIN) > columns) {
-		dt_buf_clear(&state);
-		taken = dt_columns(place.data);
-	}
-	if (taken < columns)
+	put_place(&place, process, render, columns);
+	taken = place.length ? dt_columns(place.data) + 1 : 0;
+	if (taken < columns) {
 		dt_escape_cut(buf, process->function, columns - taken);
-	dt_buf_puts(buf, place.data + (taken >= columns && taken));
-	dt_buf_puts(buf, state.data);
-	buf->failed |= place.failed || state.failed;
+		dt_buf_puts(buf, taken ? " " : "");
+	}
+	dt_buf_puts(buf, place.data);
+	buf->failed |= place.failed;
 	dt_buf_release(&place);
-	dt_buf_release(&state);
 }
 
-static void put_doing(struct dt_buf *buf, const struct dt_process *process, size_t columns)
+static void put_doing(struct dt_buf *buf, const struct dt_process *process, const struct dt_render *render,
+		      size_t columns)
 {
 	if (process->code) {
 		dt_buf_putc(buf, '[');
 		dt_escape(buf, process->reason ? process->reason : dt_error_name(process->code));
 		dt_buf_putc(buf, ']');
 	} else if (process->function) {
-		put_function(buf, process, columns);
+		put_function(buf, process, render, columns);
 	} else {
 		dt_buf_putc(buf, '-');
 	}
 }
 
-/* Where room is short, the directory of the interpreter is the least interesting part of a command. */
-static const char *without_directory(const char *command)
+/* Without the directory of the interpreter; where that is too long, without the interpreter, which has a column of its
+ * own: "server.py --po…". */
+static void put_command(struct dt_buf *buf, const char *command, size_t columns)
 {
-	const char *at = command;
-
-	for (size_t i = 0; command && command[i] && command[i] != ' '; i++)
-		if (command[i] == '/' && command[i + 1] && command[i + 1] != ' ')
-			at = command + i + 1;
-	return at;
-}
-
-/* A text that is escaped already, its middle left out: "python3…server". */
-static void put_ends(struct dt_buf *buf, const char *text, size_t columns)
-{
-	size_t total = dt_columns(text), left = strlen(text), tail = columns / 2;
-
-	if (total <= columns) {
-		dt_buf_puts(buf, text);
+	if (!command)
 		return;
-	}
-	dt_escape_cut(buf, text, columns - tail);
-	while (left && total > tail) {
-		char one[8] = "";
-		uint32_t code;
-		size_t size = dt_utf8_next(text, left, &code);
-
-		memcpy(one, text, DT_MIN(size, sizeof(one) - 1));
-		total -= DT_MIN(total, dt_columns(one));
-		text += size;
-		left -= size;
-	}
-	dt_buf_puts(buf, text);
+	dt_escape(buf, dt_command_program(command));
+	if (dt_columns(buf->data) <= columns)
+		return;
+	dt_buf_clear(buf);
+	dt_escape_cut(buf, dt_command_script(command), columns);
 }
 
-/* doing: how many columns the last cell may have. */
-static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum column column, bool cut, size_t doing)
+static const char *state_word(enum dt_state state)
+{
+	switch (state) {
+	case DT_STATE_RUNNING:
+		return "run";
+	case DT_STATE_GIL_WAIT:
+		return "gil";
+	case DT_STATE_SYSCALL:
+		return "call";
+	case DT_STATE_SLEEPING:
+		return "sleep";
+	case DT_STATE_STOPPED:
+		return "stop";
+	case DT_STATE_UNKNOWN:
+		break;
+	}
+	return "-";
+}
+
+/* Into an empty buffer. columns: what there is for a command or for what is being done. */
+static void put_cell(struct dt_buf *buf, const struct dt_process *process, const struct dt_render *render,
+		     enum column column, size_t columns)
 {
 	switch (column) {
 	case PID:
@@ -150,56 +168,109 @@ static void put_cell(struct dt_buf *buf, const struct dt_process *process, enum 
 		dt_escape_cut(buf, process->container ? process->container : "-", CONTAINER_MAX);
 		break;
 	case COMMAND:
-		dt_escape(buf, cut ? without_directory(process->command) : process->command);
+		if (render->columns)
+			put_command(buf, process->command, columns);
+		else
+			dt_escape(buf, process->command);
+		break;
+	case STATE:
+		dt_buf_puts(buf, state_word(process->state));
 		break;
 	case DOING:
-		put_doing(buf, process, doing);
+		put_doing(buf, process, render, columns);
 		break;
 	case COLUMNS:
 		break;
 	}
 }
 
-/* Which columns there are and how wide: 0 leaves one out. The last is never padded. */
-static void measure(const struct dt_process *const *rows, size_t count, size_t available, size_t width[COLUMNS])
+/* What DOING needs for a row to be of use. */
+static size_t least_doing(const struct dt_process *process, const struct dt_render *render, size_t whole)
 {
+	struct dt_buf place = DT_BUF_INIT;
+	size_t least = whole;
+
+	if (!process->code && process->function) {
+		put_place(&place, process, render, SIZE_MAX);
+		least = DT_MIN(whole, dt_columns(place.data) + 1 + FUNCTION_MIN);
+		dt_buf_release(&place);
+	}
+	return least;
+}
+
+/* The columns that are never cut, and the gaps behind them. */
+static size_t fixed_width(const size_t width[COLUMNS])
+{
+	size_t sum = 0;
+
+	for (int column = 0; column < DOING; column++)
+		if (column != COMMAND && width[column])
+			sum += width[column] + GAP;
+	return sum;
+}
+
+/* Brings the columns to the width of the terminal. */
+static void fit(size_t width[COLUMNS], size_t available, size_t doing)
+{
+	size_t command = DT_MIN(width[COMMAND], (size_t)COMMAND_MIN), taken, left;
+
+	for (size_t i = 0; i < DT_COUNT(spare); i++) {
+		taken = fixed_width(width) + (width[COMMAND] ? command + GAP : 0);
+		if (taken + DT_MIN(doing, spare[i].doing) <= available)
+			break;
+		width[spare[i].column] = 0;
+	}
+	taken = fixed_width(width) + (width[COMMAND] ? GAP : 0);
+	left = available > taken ? available - taken : 0;
+	if (!width[COMMAND]) {
+		width[DOING] = DT_MIN(width[DOING], left);
+	} else if (width[COMMAND] + width[DOING] > left) {
+		/* What is being done matters more than the command. */
+		command = DT_MAX(command, DT_MIN(width[COMMAND], left / 3));
+		width[DOING] = DT_MIN(width[DOING], left - command);
+		width[COMMAND] = left - width[DOING];
+	}
+}
+
+static void measure(struct table *table, const struct dt_process *const *rows, size_t count)
+{
+	const struct dt_render *render = table->render;
 	struct dt_buf cell = DT_BUF_INIT;
-	size_t fixed = 0, left;
+	size_t *width = table->width, doing = strlen(titles[DOING]);
 	bool contained = false;
 
 	for (int column = 0; column < COLUMNS; column++)
 		width[column] = strlen(titles[column]);
 	for (size_t i = 0; i < count; i++) {
+		size_t columns = 0;
+
 		for (int column = 0; column < COLUMNS; column++) {
 			dt_buf_clear(&cell);
-			put_cell(&cell, rows[i], (enum column)column, available != 0, SIZE_MAX);
-			width[column] = DT_MAX(width[column], dt_columns(cell.data));
+			put_cell(&cell, rows[i], render, (enum column)column, SIZE_MAX);
+			columns = dt_columns(cell.data);
+			width[column] = DT_MAX(width[column], columns);
+		}
+		if (render->columns) {
+			columns = least_doing(rows[i], render, columns);
+			doing = DT_MAX(doing, columns);
 		}
 		contained |= rows[i]->container != NULL;
 	}
 	dt_buf_release(&cell);
 	if (!contained)
 		width[CONTAINER] = 0;
-	if (!available) {
+	if (render->columns)
+		fit(width, render->columns, doing);
+	else
 		width[COMMAND] = DT_MIN(width[COMMAND], (size_t)COMMAND_PAD);
-		return;
-	}
-	for (int column = 0; column < COMMAND; column++)
-		fixed += width[column] ? width[column] + strlen(GAP) : 0;
-	left = available > fixed + strlen(GAP) ? available - fixed - strlen(GAP) : 0;
-	/* What is being done matters more than the command: it gets all but the little that a command needs. */
-	left = DT_MAX(left, 2 * (size_t)COMMAND_MIN);
-	if (width[COMMAND] + width[DOING] > left) {
-		width[COMMAND] = DT_MIN(width[COMMAND], (size_t)COMMAND_MIN);
-		width[DOING] = DT_MIN(width[DOING], left - width[COMMAND]);
-		width[COMMAND] = left - width[DOING];
-	}
 }
 
 static enum dt_style style_of(const struct dt_process *process, enum column column)
 {
 	if (column == PID)
 		return DT_STYLE_ID;
+	if (column == STATE)
+		return dt_state_style(process->state);
 	if (column == DOING)
 		return process->code                         ? DT_STYLE_NOTE
 		       : process->state == DT_STATE_SLEEPING ? DT_STYLE_DIM
@@ -215,7 +286,7 @@ static void put_padded(struct dt_buf *line, const char *text, enum column column
 	size_t columns = dt_columns(text), padding = columns < width ? width - columns : 0;
 
 	if (column)
-		dt_buf_puts(line, GAP);
+		dt_buf_printf(line, "%*s", GAP, "");
 	for (size_t i = 0; right[column] && i < padding; i++)
 		dt_buf_putc(line, ' ');
 	dt_buf_printf(line, "%s%s%s", on, text, off);
@@ -223,29 +294,27 @@ static void put_padded(struct dt_buf *line, const char *text, enum column column
 		dt_buf_putc(line, ' ');
 }
 
-static void put_row(struct dt_buf *line, const struct dt_process *process, const struct dt_render *render,
-		    const size_t width[COLUMNS])
+/* The row of a process, or the titles. */
+static void put_row(struct dt_buf *line, const struct table *table, const struct dt_process *process)
 {
+	const struct dt_render *render = table->render;
 	struct dt_buf cell = DT_BUF_INIT, cut = DT_BUF_INIT;
 
 	for (int i = 0; i < COLUMNS; i++) {
 		enum column column = (enum column)i;
 		enum dt_style style = process ? style_of(process, column) : DT_STYLE_BOLD;
+		size_t columns = render->columns ? table->width[column] : SIZE_MAX;
 
-		if (!width[column])
+		if (!table->width[column])
 			continue;
 		dt_buf_clear(&cell);
 		dt_buf_clear(&cut);
 		if (process)
-			put_cell(&cell, process, column, render->columns != 0,
-				 render->columns ? width[DOING] : SIZE_MAX);
+			put_cell(&cell, process, render, column, columns);
 		else
 			dt_buf_puts(&cell, titles[column]);
-		if (column == COMMAND && render->columns && !cell.failed)
-			put_ends(&cut, cell.data, width[column]);
-		else
-			dt_escape_cut(&cut, cell.data, render->columns ? width[column] : SIZE_MAX);
-		put_padded(line, cut.data, column, width[column], dt_style_on(render, style),
+		dt_escape_cut(&cut, cell.data, columns);
+		put_padded(line, cut.data, column, table->width[column], dt_style_on(render, style),
 			   dt_style_off(render, style));
 	}
 	dt_buf_putc(line, '\n');
@@ -273,17 +342,15 @@ void dt_processes_sort(const struct dt_process **rows, size_t count)
 int dt_processes_text(const struct dt_process *const *rows, size_t count, const struct dt_render *render, FILE *out)
 {
 	static const struct dt_render plain;
+	struct table table = {.render = render ? render : &plain};
 	struct dt_buf line = DT_BUF_INIT;
-	size_t width[COLUMNS];
 	int code;
 
-	if (!render)
-		render = &plain;
-	measure(rows, count, render->columns, width);
-	put_row(&line, NULL, render, width);
+	measure(&table, rows, count);
+	put_row(&line, &table, NULL);
 	code = dt_flush(&line, out);
 	for (size_t i = 0; !code && i < count; i++) {
-		put_row(&line, rows[i], render, width);
+		put_row(&line, &table, rows[i]);
 		code = dt_flush(&line, out);
 	}
 	dt_buf_release(&line);

@@ -218,7 +218,7 @@ def test_colours_only_where_they_are_wanted():
 
 def test_the_table_fits_the_terminal():
     with target(SYSTEM, "sleeper.py", "a long argument " * 50) as program:
-        for columns in (80, 132):
+        for columns in (20, 40, 60, 80, 132):
             shown = re.sub(r"\x1b\[[0-9;]*m", "", on_terminal("ps", columns=columns))
             assert max(len(line) for line in shown.splitlines()) <= columns
             assert re.search(rf"^ *{program.pid} ", shown, re.M)

@@ -4,8 +4,10 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "format/processes.h"
+#include "format/short_command.h"
 #include "golden.h"
 
 static const struct dt_frame nap[] = {
@@ -258,11 +260,87 @@ static void test_processes(void **state)
 	golden_end(&golden, "ps-100.txt");
 	assert_int_equal(dt_processes_json(rows, DT_COUNT(rows), golden_begin(&golden)), 0);
 	golden_end(&golden, "ps.json");
-	/* None of them is in a container: the column is left out. */
+	/* None of these is in a container: the column is left out. */
 	assert_int_equal(dt_processes_text(rows + 1, 2, &(struct dt_render){.columns = 80}, golden_begin(&golden)), 0);
 	golden_end(&golden, "ps-80.txt");
 	assert_int_equal(dt_processes_text(rows + 1, 2, &(struct dt_render){.columns = 60}, golden_begin(&golden)), 0);
 	golden_end(&golden, "ps-60.txt");
+}
+
+static size_t widest_line(char *text)
+{
+	size_t widest = 0;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		widest = DT_MAX(widest, dt_columns(line));
+	return widest;
+}
+
+/* However narrow the terminal is, no line is wider and every row has its state: without it, what sleeps would look like
+ * what runs. The line stays where a terminal has room for it. */
+static void test_processes_fit(void **state)
+{
+	static const char *const words[] = {" run ", " sleep ", " call ", " gil ", " stop "};
+	static struct dt_process many[5];
+	const struct dt_process *rows[DT_COUNT(many)];
+	struct golden golden;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(many); i++) {
+		many[i] = processes[i % 2];
+		many[i].pid = 4194300 + (int)i;
+		many[i].file = "a_file_whose_name_goes_on_and_on_and_on.py";
+		many[i].line = 12345;
+		rows[i] = &many[i];
+	}
+	many[0].state = DT_STATE_RUNNING;
+	many[1].state = DT_STATE_SLEEPING;
+	many[2].state = DT_STATE_SYSCALL;
+	many[3].state = DT_STATE_GIL_WAIT;
+	many[4].state = DT_STATE_STOPPED;
+	for (size_t columns = 20; columns <= 250; columns++) {
+		struct dt_render render = {.columns = columns};
+
+		assert_int_equal(dt_processes_text(rows, DT_COUNT(rows), &render, golden_begin(&golden)), 0);
+		fclose(golden.out);
+		for (size_t i = 0; i < DT_COUNT(words); i++)
+			assert_non_null(strstr(golden.data, words[i]));
+		if (columns >= 26)
+			assert_non_null(strstr(golden.data, ":12345)"));
+		assert_true(widest_line(golden.data) <= columns);
+		free(golden.data);
+	}
+}
+
+static void test_short_commands(void **state)
+{
+	static const struct {
+		const char *command, *program, *script;
+	} cases[] = {
+	    {"/usr/bin/python3 /srv/server.py --dir /x/y", "python3 /srv/server.py --dir /x/y", "server.py --dir /x/y"},
+	    {"python3 -m http.server 8000", "python3 -m http.server 8000", "http.server 8000"},
+	    {"python3.13t -uIm http.server", "python3.13t -uIm http.server", "http.server"},
+	    {"python -mpip list", "python -mpip list", "pip list"},
+	    {"python -X dev -Wd -W error -u a.py", "python -X dev -Wd -W error -u a.py", "a.py"},
+	    {"python --check-hash-based-pycs always a.py", "python --check-hash-based-pycs always a.py", "a.py"},
+	    {"/usr/bin/python3.11-dbg -Bc import x", "python3.11-dbg -Bc import x", "-Bc import x"},
+	    {"python3 -", "python3 -", "-"},
+	    {"/opt/python3", "python3", "python3"},
+	    {"python3 -X", "python3 -X", "python3 -X"},
+	    {"python3 -m", "python3 -m", "python3 -m"},
+	    {"python3 -u", "python3 -u", "python3 -u"},
+	    {"python3 /srv/", "python3 /srv/", "srv/"},
+	    {"/usr/bin/python-server -x y", "python-server -x y", "python-server -x y"},
+	    {"/usr/sbin/uwsgi --ini a.ini", "uwsgi --ini a.ini", "uwsgi --ini a.ini"},
+	    {"gunicorn: worker [shop]", "gunicorn: worker [shop]", "gunicorn: worker [shop]"},
+	    {"", "", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		assert_string_equal(dt_command_program(cases[i].command), cases[i].program);
+		assert_string_equal(dt_command_script(cases[i].command), cases[i].script);
+	}
 }
 
 static void test_torn(void **state)
@@ -330,9 +408,17 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_text),  cmocka_unit_test(test_threads_alone),       cmocka_unit_test(test_json),
-	    cmocka_unit_test(test_table), cmocka_unit_test(test_recursion_is_folded), cmocka_unit_test(test_processes),
-	    cmocka_unit_test(test_names), cmocka_unit_test(test_full_disk),           cmocka_unit_test(test_torn),
+	    cmocka_unit_test(test_text),
+	    cmocka_unit_test(test_threads_alone),
+	    cmocka_unit_test(test_json),
+	    cmocka_unit_test(test_table),
+	    cmocka_unit_test(test_recursion_is_folded),
+	    cmocka_unit_test(test_processes),
+	    cmocka_unit_test(test_processes_fit),
+	    cmocka_unit_test(test_short_commands),
+	    cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_torn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
