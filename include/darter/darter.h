@@ -163,7 +163,8 @@ struct dt_process {
 	const char *user; /* name or number of its owner */
 	const char *container;
 	const char *command;
-	const char *function; /* what it is doing now: innermost frame of the busiest thread, NULL if unknown */
+	const char *function; /* what it is doing now: innermost frame of the thread that runs, else of the main
+				 thread; NULL if unknown */
 	const char *file;
 	uint32_t line;
 	enum dt_state state;
