@@ -175,6 +175,7 @@ static void sleep_until(uint64_t deadline)
 /* The second pass over one process; false if it is no longer there. */
 static bool measure(const struct dt_reading *first, struct dt_process *process)
 {
+	struct dt_reading second = {0};
 	struct dt_proc_info info;
 	struct dt_proc proc;
 	bool there;
@@ -183,13 +184,12 @@ static bool measure(const struct dt_reading *first, struct dt_process *process)
 		return false;
 	dt_proc_outlive(&proc);
 	there = dt_proc_info(&proc, &info) == 0 && info.start_ticks == first->start_ticks && !dt_visit_ended(&info);
+	if (there)
+		second = dt_reading_take(process->pid, &info);
 	dt_proc_release(&proc);
-	if (!there)
-		return false;
-	/* A thread that ends may take a tick with it for a moment. */
-	info.cpu_ticks -= DT_MIN(info.cpu_ticks, first->cpu_ticks);
-	process->cpu = dt_cpu_percent(info.cpu_ticks, (double)(dt_clock_ns() - first->at) / 1e9);
-	return true;
+	if (there)
+		process->cpu = dt_cpu_percent(dt_reading_spent(first, &second), (double)(second.at - first->at) / 1e9);
+	return there;
 }
 
 static void second_pass(struct survey *survey, double interval)

@@ -56,21 +56,34 @@ static int look_into(struct dt_visit *visit, const struct dt_proc *proc, struct 
 	return rc;
 }
 
-double dt_cpu_percent(uint64_t ticks, double seconds)
+struct dt_reading dt_reading_take(int pid, const struct dt_proc_info *info)
 {
-	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+	return (struct dt_reading){info->start_ticks, info->cpu_ticks, dt_proc_cpu_ns(pid, info), dt_clock_ns()};
+}
 
-	return 100.0 * (double)ticks * tick / DT_MAX(seconds, tick);
+uint64_t dt_reading_spent(const struct dt_reading *from, const struct dt_reading *to)
+{
+	bool exact = to->cpu_ns && (from->cpu_ns || !from->at);
+	uint64_t before = exact ? from->cpu_ns : from->cpu_ticks, after = exact ? to->cpu_ns : to->cpu_ticks;
+
+	/* A thread that ends may take some of it along for a moment. */
+	after -= DT_MIN(after, before);
+	return exact ? after : after * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+double dt_cpu_percent(uint64_t ns, double seconds)
+{
+	return 100.0 * (double)ns / 1e9 / DT_MAX(seconds, 1.0 / (double)sysconf(_SC_CLK_TCK));
 }
 
 void dt_visit_outside(struct dt_process *process, struct dt_reading *reading, int pid, const struct dt_proc_info *info)
 {
-	*reading = (struct dt_reading){info->start_ticks, info->cpu_ticks, dt_clock_ns()};
+	*reading = dt_reading_take(pid, info);
 	process->pid = pid;
 	process->ppid = info->ppid;
 	process->threads = info->threads;
 	process->rss = info->rss;
-	process->cpu = dt_cpu_percent(info->cpu_ticks, dt_proc_age(info));
+	process->cpu = dt_cpu_percent(dt_reading_spent(&(struct dt_reading){0}, reading), dt_proc_age(info));
 }
 
 /* Fails only where going on makes no sense. */

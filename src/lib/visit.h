@@ -16,7 +16,8 @@
 /* What is remembered of a process between the passes. */
 struct dt_reading {
 	uint64_t start_ticks, cpu_ticks;
-	uint64_t at; /* CLOCK_MONOTONIC */
+	uint64_t cpu_ns; /* the same as cpu_ticks, which is too coarse for a short interval; 0: unknown */
+	uint64_t at;     /* CLOCK_MONOTONIC */
 };
 
 /* What can be used again for the next one stays. */
@@ -53,7 +54,13 @@ void dt_visit_outside(struct dt_process *process, struct dt_reading *reading, in
 /* The first thread of a process may end before the others: then the process goes on as a zombie with threads. */
 bool dt_visit_ended(const struct dt_proc_info *info);
 
-/* Percent of one CPU. Ticks are coarse: the time is never taken as less than one of them. */
-double dt_cpu_percent(uint64_t ticks, double seconds);
+/* To be called right after info was read. */
+struct dt_reading dt_reading_take(int pid, const struct dt_proc_info *info);
+
+/* Nanoseconds of CPU time from one reading to the next. From a reading of zeros: since the process began. */
+uint64_t dt_reading_spent(const struct dt_reading *from, const struct dt_reading *to);
+
+/* Percent of one CPU. A process's start is known in ticks: the time is never taken as less than one of them. */
+double dt_cpu_percent(uint64_t ns, double seconds);
 
 #endif

@@ -13,6 +13,7 @@
 
 #define COMMAND_LIMIT ((size_t)64 << 10)
 #define LINK_LIMIT    ((size_t)PATH_MAX + 16)
+#define CLOCK_SLACK   5 /* ticks: both halves of a time are cut to whole ones, and it goes on while we read */
 
 static const char deleted[] = " (deleted)";
 
@@ -59,6 +60,19 @@ double dt_proc_age(const struct dt_proc_info *info)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
 	       (double)info->start_ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+uint64_t dt_proc_cpu_ns(int pid, const struct dt_proc_info *info)
+{
+	struct timespec spent;
+	clockid_t clock;
+	uint64_t ns, ticks;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &spent) != 0)
+		return 0;
+	ns = (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+	ticks = ns / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	return ticks + CLOCK_SLACK >= info->cpu_ticks && ticks <= info->cpu_ticks + CLOCK_SLACK ? ns : 0;
 }
 
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info)

@@ -200,6 +200,28 @@ static void this_process_is_described(void **state)
 	dt_arena_release(&arena);
 }
 
+static void cpu_time_is_told_by_the_clock_of_the_process(void **state)
+{
+	struct dt_proc_info info;
+	struct dt_proc proc;
+	uint64_t before, after;
+
+	(void)state;
+	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
+	assert_int_equal(dt_proc_info(&proc, &info), 0);
+	before = dt_proc_cpu_ns(getpid(), &info);
+	assert_true(before > 0);
+	assert_int_equal(dt_proc_info(&proc, &info), 0);
+	after = dt_proc_cpu_ns(getpid(), &info);
+	assert_true(after > before);
+	/* Not this process by its ticks: the clock is another one's. */
+	info.cpu_ticks += 1000000;
+	assert_int_equal(dt_proc_cpu_ns(getpid(), &info), 0);
+	info.cpu_ticks = 0;
+	assert_int_equal(dt_proc_cpu_ns(4194305, &info), 0); /* above every pid_max */
+	dt_proc_release(&proc);
+}
+
 /* Starts a child that runs `sleep` with these arguments, and waits until it does. */
 static pid_t start(char *const arguments[])
 {
@@ -347,15 +369,11 @@ static void a_large_file_has_a_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_name_may_hold_anything),
-	    cmocka_unit_test(calls_have_three_forms),
-	    cmocka_unit_test(system_calls_have_names),
-	    cmocka_unit_test(a_thread_is_seen),
-	    cmocka_unit_test(this_process_is_described),
-	    cmocka_unit_test(a_command_is_joined),
-	    cmocka_unit_test(an_ended_process_is_noticed),
-	    cmocka_unit_test(the_host_is_listed),
-	    cmocka_unit_test(a_process_outlives_its_first_thread),
+	    cmocka_unit_test(a_name_may_hold_anything),  cmocka_unit_test(calls_have_three_forms),
+	    cmocka_unit_test(system_calls_have_names),   cmocka_unit_test(a_thread_is_seen),
+	    cmocka_unit_test(this_process_is_described), cmocka_unit_test(cpu_time_is_told_by_the_clock_of_the_process),
+	    cmocka_unit_test(a_command_is_joined),       cmocka_unit_test(an_ended_process_is_noticed),
+	    cmocka_unit_test(the_host_is_listed),        cmocka_unit_test(a_process_outlives_its_first_thread),
 	    cmocka_unit_test(a_large_file_has_a_limit),
 
 	};

@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "lib/process_list.h"
+#include "lib/visit.h"
 
 static void a_bad_expression_is_named(void **state)
 {
@@ -85,6 +86,27 @@ static void a_list_grows(void **state)
 	dt_process_list_free(list);
 }
 
+static void cpu_time_is_as_exact_as_it_is_known(void **state)
+{
+	const uint64_t tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	const struct dt_reading none = {0};
+	struct dt_reading from = {.cpu_ticks = 7, .cpu_ns = 7 * tick + 100, .at = 1};
+	struct dt_reading to = {.cpu_ticks = 7, .cpu_ns = 7 * tick + 3400100, .at = 100000001};
+
+	(void)state;
+	assert_int_equal(dt_reading_spent(&from, &to), 3400000);
+	assert_true(fabs(dt_cpu_percent(3400000, 0.1) - 3.4) < 1e-9);
+	assert_int_equal(dt_reading_spent(&none, &to), to.cpu_ns);
+	assert_int_equal(dt_reading_spent(&to, &from), 0);
+	/* One side is known in ticks alone: then both are. */
+	from.cpu_ns = 0;
+	assert_int_equal(dt_reading_spent(&from, &to), 0);
+	to.cpu_ticks = 9;
+	assert_int_equal(dt_reading_spent(&from, &to), 2 * tick);
+	to.cpu_ns = 0;
+	assert_int_equal(dt_reading_spent(&none, &to), 9 * tick);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +115,7 @@ int main(void)
 	    cmocka_unit_test(we_are_not_in_the_survey),
 	    cmocka_unit_test(an_interval_must_make_sense),
 	    cmocka_unit_test(a_list_grows),
+	    cmocka_unit_test(cpu_time_is_as_exact_as_it_is_known),
 	};
 
 	return cmocka_run_group_tests_name("survey", tests, NULL, NULL);
