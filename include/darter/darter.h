@@ -155,7 +155,7 @@ struct dt_process {
 	int ppid;
 	unsigned threads;   /* of the process, as the kernel counts them */
 	int code;           /* 0 or why it could not be read: DT_E* */
-	const char *reason; /* the same in words; NULL if it could be read */
+	const char *reason; /* the same in a few words; NULL if it could be read */
 	struct dt_version version;
 	char version_text[24];
 	double cpu;       /* percent of one CPU over the survey's interval, < 0 if unknown */
@@ -168,6 +168,8 @@ struct dt_process {
 	const char *file;
 	uint32_t line;
 	enum dt_state state;
+	const char *message; /* the reason at length, as in struct dt_error, or NULL */
+	const char *hint;    /* what can be done about it here, as in struct dt_error, or NULL */
 };
 
 struct dt_process_list;

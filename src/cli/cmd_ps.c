@@ -2,9 +2,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/refused.h"
 #include "cli/terminal.h"
 
 #define CPU_SECONDS 0.1
@@ -48,19 +51,49 @@ static int print_pids(const struct options *o)
 	return DT_EXIT_OK;
 }
 
+/* For shells that show what a completion means: the command behind each, and a tab between. */
+static int print_commands(const struct options *o)
+{
+	struct dt_process_list *list;
+	struct dt_error err;
+	int code = dt_survey(0, &list, &err);
+
+	if (code) {
+		dt_report(&o->common, &err);
+		return dt_exit_code(code);
+	}
+	for (size_t i = 0; i < dt_process_list_count(list); i++) {
+		const struct dt_process *process = dt_process_list_at(list, i);
+		struct dt_buf command = DT_BUF_INIT;
+
+		dt_escape(&command, process->command);
+		printf("%d\t%s\n", process->pid, command.data);
+		dt_buf_release(&command);
+	}
+	dt_process_list_free(list);
+	return DT_EXIT_OK;
+}
+
 static int run(void *options)
 {
 	const struct options *o = options;
+	const bool verbose = o->common.verbose;
 	struct dt_render render = {
 	    .color = dt_terminal_color(&o->common, STDOUT_FILENO),
-	    .columns = dt_terminal_columns(STDOUT_FILENO),
+	    .columns = verbose ? 0 : dt_terminal_columns(STDOUT_FILENO),
+	    .full_names = verbose,
 	};
 	struct dt_process_list *list;
 	struct dt_error err;
 	int code;
 
+	if (o->pids && o->common.json) {
+		dt_fail(&err, DT_EUSAGE, "--pids and --json are two forms of the result: give one of them");
+		dt_report(&o->common, &err);
+		return DT_EXIT_USAGE;
+	}
 	if (o->pids)
-		return print_pids(o);
+		return verbose ? print_commands(o) : print_pids(o);
 	code = dt_survey(o->cpu_seconds, &list, &err);
 	if (code) {
 		dt_report(&o->common, &err);
@@ -72,6 +105,8 @@ static int run(void *options)
 		dt_note(&o->common, "no Python program is running here");
 	else
 		code = dt_render_processes_text(list, &render, stdout);
+	if (!code && !o->common.json)
+		dt_refused_tell(&o->common, list);
 	dt_process_list_free(list);
 	if (code)
 		dt_output_failed();
@@ -85,7 +120,9 @@ static const struct dt_option table[] = {
      .value = "SECONDS",
      .help = "How long to measure the CPU use (0.1 by default); 0 shows the average since each process began.",
      .set = set_cpu},
-    {.name = "pids", .help = "Print the process ids alone, one per line.", .set = set_pids},
+    {.name = "pids",
+     .help = "Print the process ids alone, one per line; with -v their commands, too.",
+     .set = set_pids},
     {0},
 };
 
@@ -107,7 +144,8 @@ const struct dt_command dt_command_ps = {
 	"listed with the "
 	"reason.\n\n"
 	"On a terminal long lines are cut to its width, and a narrow one has fewer columns; in a pipe all is whole. "
-	"COLUMNS in the environment sets the width in both.",
+	"COLUMNS in the environment sets the width in both. -v cuts nothing, shows whole file names, and tells of each "
+	"process that could not be read why, and what would allow it.",
     .options = table,
     .examples = examples,
     .options_size = sizeof(struct options),

@@ -89,7 +89,8 @@ static int add(struct survey *survey, struct dt_process process, const struct dt
 
 	process.user = user_name(survey, uid);
 	if (!process.user || !adopt(survey, &process.command) || !adopt(survey, &process.container) ||
-	    !adopt(survey, &process.reason) || !adopt(survey, &process.function) || !adopt(survey, &process.file))
+	    !adopt(survey, &process.reason) || !adopt(survey, &process.message) || !adopt(survey, &process.hint) ||
+	    !adopt(survey, &process.function) || !adopt(survey, &process.file))
 		return out_of_memory(survey->err);
 	item = dt_process_list_add(survey->list);
 	if (!item)

@@ -6,16 +6,18 @@
 #include "base/util.h"
 #include "lib/doing.h"
 
-static const char *refusal(struct dt_visit *visit)
+/* Why we may not look, with the fix for this host. */
+static int refusal(struct dt_visit *visit, char *reason, size_t size, struct dt_error *why)
 {
-	char text[128];
+	enum dt_refusal verdict;
 
 	if (!visit->evidence_known)
 		dt_evidence_self(&visit->evidence.self);
 	visit->evidence_known = true;
 	dt_evidence_target(visit->pid, &visit->evidence.target);
-	dt_refusal_say_short(dt_refusal_judge(&visit->evidence), &visit->evidence, text, sizeof(text));
-	return dt_arena_strdup(&visit->arena, text);
+	verdict = dt_refusal_judge(&visit->evidence);
+	dt_refusal_say_short(verdict, &visit->evidence, reason, size);
+	return dt_refusal_say(verdict, &visit->evidence, why);
 }
 
 static int out_of_memory(struct dt_error *err)
@@ -86,12 +88,30 @@ void dt_visit_outside(struct dt_process *process, struct dt_reading *reading, in
 	process->cpu = dt_cpu_percent(dt_reading_spent(&(struct dt_reading){0}, reading), dt_proc_age(info));
 }
 
+static bool passes_over(int code)
+{
+	return code == DT_EENDED || code == DT_ENOTPYTHON || code == DT_ENOTFOUND;
+}
+
+/* Keeps why a process could not be read; true unless out of memory. */
+static bool keep_words(struct dt_visit *visit, const char *reason, const struct dt_error *why)
+{
+	struct dt_process *process = &visit->process;
+
+	process->message = dt_arena_strdup(&visit->arena, why->message);
+	process->reason = reason ? dt_arena_strdup(&visit->arena, reason) : process->message;
+	if (why->hint[0])
+		process->hint = dt_arena_strdup(&visit->arena, why->hint);
+	return process->message && process->reason && (process->hint || !why->hint[0]);
+}
+
 /* Fails only where going on makes no sense. */
 static int describe(struct dt_visit *visit, const struct dt_proc *proc)
 {
 	struct dt_process *process = &visit->process;
 	struct dt_proc_info info;
 	struct dt_error why;
+	char reason[128] = "";
 
 	if (dt_proc_info(proc, &info) < 0 || dt_visit_ended(&info))
 		return 0;
@@ -100,14 +120,12 @@ static int describe(struct dt_visit *visit, const struct dt_proc *proc)
 	process->command = dt_proc_command(proc, &visit->arena);
 	atomic_store(&visit->command, process->command);
 	process->code = look_into(visit, proc, &why);
-	if (process->code == DT_EENDED || process->code == DT_ENOTPYTHON || process->code == DT_ENOTFOUND)
-		return 0;
 	if (process->code == DT_EPERMISSION)
-		process->reason = refusal(visit);
-	else if (process->code)
-		process->reason = dt_arena_strdup(&visit->arena, why.message);
+		process->code = refusal(visit, reason, sizeof(reason), &why);
+	if (passes_over(process->code))
+		return 0;
 	process->container = dt_proc_container(proc, &visit->arena);
-	if (!process->command || (process->code && !process->reason))
+	if (!process->command || (process->code && !keep_words(visit, reason[0] ? reason : NULL, &why)))
 		return out_of_memory(&visit->err);
 	visit->keep = true;
 	return 0;

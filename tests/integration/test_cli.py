@@ -125,6 +125,7 @@ def test_starts_in_an_empty_root():
     (["dump", "-f", "xml", "1"], "there is no format 'xml'"),
     (["dump", "--pid"], "--pid needs a value (PID)"),
     (["ps", "1"], "takes no argument"),
+    (["ps", "--pids", "--json"], "--pids and --json are two forms of the result"),
     (["help", "dunp"], "did you mean 'darter help dump'?"),
     (["completion"], "for which shell?"),
     (["completion", "csh"], "bash zsh fish"),
@@ -183,6 +184,32 @@ def test_bash_completes():
     assert set(complete("darter", "completion", "")) == set(SHELLS)
     with target(SYSTEM, "sleeper.py") as program:
         assert str(program.pid) in complete("darter", "dump", "")
+
+
+def with_the_command(program, lines, between):
+    """Whether the process is offered, with its command as the description."""
+    return any(line.startswith(f"{program.pid}{between}") and line.endswith(f"{program.script} a:b") for line in lines)
+
+
+def test_zsh_describes_processes():
+    zsh = need_program("zsh")
+    ask = """compdef() { }
+        _describe() { print -rl -- ${(P)2} }
+        source <("$1" completion zsh); _darter_pids"""
+    path = {**os.environ, "PATH": f"{DARTER.parent}:{os.environ['PATH']}"}
+    with target(SYSTEM, "sleeper.py", "a:b") as program:
+        shown = subprocess.run([zsh, "-f", "-c", ask, "zsh", DARTER], capture_output=True, text=True, env=path, check=True,
+                               timeout=DEADLINE)
+        assert with_the_command(program, shown.stdout.splitlines(), ":"), shown
+
+
+def test_fish_describes_processes():
+    fish = need_program("fish")
+    with target(SYSTEM, "sleeper.py", "a:b") as program, tempfile.TemporaryDirectory(prefix="darter-fish-") as home:
+        path = {**os.environ, "PATH": f"{DARTER.parent}:{os.environ['PATH']}", "HOME": home}
+        shown = subprocess.run([fish, "--no-config", "-c", "darter completion fish | source; complete -C 'darter dump '"],
+                               capture_output=True, text=True, env=path, check=True, timeout=DEADLINE)
+        assert with_the_command(program, shown.stdout.splitlines(), "\t"), shown
 
 
 def test_man_pages():

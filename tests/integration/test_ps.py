@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -85,9 +86,24 @@ def test_one_that_may_not_be_read_is_listed_with_the_reason():
         assert process["error"] == {"code": "permission", "message": "owned by root"}, process
         assert process["python"] is None and process["doing"] is None, process
         assert process["user"] == "root" and process["threads"] == 1, process
-        out = darter("ps", check=0, wrap=AS_NOBODY, build=folder).stdout
-        line = next(line for line in out.split("\n") if line.split()[:1] == [str(program.pid)])
+        done = darter("ps", check=0, wrap=AS_NOBODY, build=folder)
+        line = next(line for line in done.stdout.split("\n") if line.split()[:1] == [str(program.pid)])
         assert "[owned by root]" in line, line
+        assert re.fullmatch(r"(darter: \d+ process(es)? may not be read[.;] .+\n)+", done.stderr), done.stderr
+        assert darter("ps", "-q", check=0, wrap=AS_NOBODY, build=folder).stderr == ""
+        assert darter("ps", "--json", check=0, wrap=AS_NOBODY, build=folder).stderr == ""
+        said = darter("ps", "-v", check=0, wrap=AS_NOBODY, build=folder).stderr
+        assert f"darter: process {program.pid} belongs to root (uid 0) and you are " in said, said
+
+
+def test_verbose_says_more():
+    with target(SYSTEM, "sleeper.py", "word " * 40) as program:
+        seen_in(program.pid, "nap")
+        out = darter("ps", "-v", check=0, env={"COLUMNS": "60"}).stdout
+        line = next(line for line in out.split("\n") if line.split()[:1] == [str(program.pid)])
+        assert line.count("word") == 40 and f"nap ({program.script}:" in line, line
+        pids = [line.split("\t", 1) for line in darter("ps", "--pids", "-v", check=0).stdout.splitlines()]
+        assert dict(pids)[str(program.pid)].count("word") == 40, pids
 
 
 def test_a_process_in_a_pid_namespace():
