@@ -1,6 +1,6 @@
 /*
  * Completion scripts from the tables. Each script is complete in itself; only process ids are asked of darter when they
- * are wanted (darter ps --pids).
+ * are wanted (darter ps --pids; with -v a tab and the command follow, for shells that show it).
  */
 #include <string.h>
 
@@ -167,9 +167,10 @@ static void zsh_option(FILE *out, const struct dt_command *command, const struct
 
 static void zsh(FILE *out)
 {
-	fputs("#compdef darter\n\n_darter_pids()\n{\n\tlocal -a pids\n\tpids=(${(f)\"$(darter ps --pids "
+	fputs("#compdef darter\n\n_darter_pids()\n{\n\tlocal -a pids\n\tpids=(${(f)\"$(darter ps --pids -v "
 	      "2>/dev/null)\"})\n"
-	      "\tcompadd -a pids\n}\n\n_darter_commands()\n{\n\tlocal -a commands\n\tcommands=(\n",
+	      "\tpids=(${pids/$'\\t'/:})\n\t_describe process pids\n}\n\n_darter_commands()\n{\n\tlocal -a "
+	      "commands\n\tcommands=(\n",
 	      out);
 	for (const struct dt_command *const *command = dt_commands; *command; command++) {
 		fprintf(out, "\t\t'%s:", (*command)->name);
@@ -198,7 +199,7 @@ static void fish_words(FILE *out, enum dt_value_kind kind, const char *choices)
 {
 	switch (kind) {
 	case DT_VALUE_PID:
-		fputs(" -a '(darter ps --pids 2>/dev/null)'", out);
+		fputs(" -a '(darter ps --pids -v 2>/dev/null)'", out);
 		break;
 	case DT_VALUE_CHOICE:
 		fprintf(out, " -a '%s'", choices);
