@@ -138,8 +138,9 @@ int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *inf
 double dt_proc_age(const struct dt_proc_info *info);
 
 /* CPU time of all threads in nanoseconds, by the kernel's clock of the process: no file, whoever its owner is.
- * To be called right after info was read. 0 where there is no such clock, and where it is another process's, which shows
- * in a time that is not near info's: a pid may be used again, and a /proc of another PID namespace has other pids. */
+ * To be called right after info was read. 0 where there is no such clock, and where it is another process's, which
+ * shows in a time that is not near info's: a pid may be used again, and a /proc of another PID namespace has other
+ * pids. */
 uint64_t dt_proc_cpu_ns(int pid, const struct dt_proc_info *info);
 
 /* Arguments joined by spaces; the kernel's name in brackets for a process without any. In the arena; NULL if out of
