@@ -40,7 +40,8 @@ bool dt_terminal_color(const struct dt_common *common, int fd)
 
 static void tell(const struct dt_buf *words)
 {
-	fflush(stdout);
+	if (fflush(stdout))
+		dt_output_failed(); /* nobody finds the reason later */
 	fwrite(words->data, 1, words->length, stderr);
 }
 
