@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/uio.h>
 
+#include "base/shell.h"
 #include "base/user.h"
 #include "base/util.h"
 #include "doctor/refusal.h"

@@ -25,6 +25,15 @@ static bool same_group(const struct dt_evidence *e)
 	return e->target.gids[0] == e->self.gid && e->target.gids[1] == e->self.gid && e->target.gids[2] == e->self.gid;
 }
 
+/* A user that is not mapped into our namespace is shown as this one, so it may be anybody. */
+#define OVERFLOW_UID 65534
+
+bool dt_evidence_ours_outside(const struct dt_evidence *e)
+{
+	return same_user(e) && same_group(e) && e->self.uid != OVERFLOW_UID && e->target.dumpable != DT_KNOWN_NO &&
+	       !e->target.permitted && e->self.yama <= 0;
+}
+
 /* What can still refuse once ids, namespaces and capabilities are in order. */
 static enum dt_refusal judge_modules(const struct dt_evidence *e)
 {

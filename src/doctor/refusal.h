@@ -103,13 +103,13 @@ enum dt_refusal dt_refusal_judge(const struct dt_evidence *evidence);
 /* Whether CAP_SYS_PTRACE is among the effective capabilities. */
 bool dt_evidence_can_trace(const struct dt_evidence_self *self);
 
+/* Of a process outside of our user namespace: whether we are its owner there too and need nothing more. */
+bool dt_evidence_ours_outside(const struct dt_evidence *evidence);
+
 /* ---- remedy (remedy.c) ---- */
 
 /* Message and hint for a verdict; returns err's code (also where err is NULL). */
 int dt_refusal_say(enum dt_refusal verdict, const struct dt_evidence *evidence, struct dt_error *err);
 void dt_refusal_say_short(enum dt_refusal verdict, const struct dt_evidence *evidence, char *text, size_t size);
-
-/* Adds one argument to a command line, quoted for a POSIX shell; false (nothing added) if it has control characters. */
-bool dt_shell_quote(struct dt_buf *out, const char *argument);
 
 #endif

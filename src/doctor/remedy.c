@@ -84,7 +84,10 @@ static void say_user_ns(const struct dt_evidence *e, struct dt_error *err)
 		dt_hint(err, "Run it outside of the namespace, where the process was started:");
 	else
 		dt_hint(err, "Run it on the host, with the process id that the host knows:");
-	dt_way_sudo(&e->self, err);
+	if (dt_evidence_ours_outside(e))
+		dt_way_again(&e->self, err);
+	else
+		dt_way_sudo(&e->self, err);
 }
 
 static void say_more_caps(const struct dt_evidence *e, struct dt_error *err)
@@ -136,7 +139,7 @@ static void say_yama_none(const struct dt_evidence *e, struct dt_error *err)
 	    err,
 	    "The kernel does not take that back while it runs. Find where it is set, set 1 there, and boot again%s:",
 	    e->self.runtime == DT_RUNTIME_NONE ? "" : " (on the host)");
-	dt_hint(err, "    grep -r ptrace_scope /etc/sysctl.conf /etc/sysctl.d /usr/lib/sysctl.d");
+	dt_hint(err, "    grep -rs ptrace_scope /etc/sysctl.conf /etc/sysctl.d /usr/lib/sysctl.d");
 }
 
 static void say_seccomp(const struct dt_evidence *e, struct dt_error *err)
@@ -168,7 +171,7 @@ static void say_unknown(const struct dt_evidence *e, struct dt_error *err)
 		"policy). The kernel's log may name it:");
 	dt_hint(err, "    sudo dmesg | tail");
 	if (e->target.tracer)
-		dt_hint(err, "Process %d traces it at the moment.", e->target.tracer);
+		dt_hint(err, "process %d traces it at the moment", e->target.tracer);
 }
 
 int dt_refusal_say(enum dt_refusal verdict, const struct dt_evidence *evidence, struct dt_error *err)

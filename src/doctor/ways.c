@@ -5,42 +5,26 @@
  */
 #include "doctor/ways.h"
 
-#include <ctype.h>
 #include <linux/capability.h>
 
 #include "base/util.h"
 
-bool dt_shell_quote(struct dt_buf *out, const char *argument)
+static const char *command_of(const struct dt_evidence_self *self)
 {
-	bool plain = *argument != '\0';
+	return self->command[0] ? self->command : "darter ...";
+}
 
-	for (const char *c = argument; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return false;
-		if (!isalnum((unsigned char)*c) && !strchr("@%+=:,./_-", *c))
-			plain = false;
-	}
-	if (plain) {
-		dt_buf_puts(out, argument);
-		return true;
-	}
-	dt_buf_putc(out, '\'');
-	for (const char *c = argument; *c; c++) {
-		if (*c == '\'')
-			dt_buf_puts(out, "'\\''");
-		else
-			dt_buf_putc(out, *c);
-	}
-	dt_buf_putc(out, '\'');
-	return true;
+void dt_way_again(const struct dt_evidence_self *self, struct dt_error *err)
+{
+	dt_hint(err, "    %s", command_of(self));
 }
 
 void dt_way_sudo(const struct dt_evidence_self *self, struct dt_error *err)
 {
-	const char *command = self->command[0] ? self->command : "darter ...";
+	const char *command = command_of(self);
 
 	if (!self->sudo)
-		dt_hint(err, "    %s", command);
+		dt_way_again(self, err);
 	else if (self->sudo_finds)
 		dt_hint(err, "    sudo %s", command);
 	else
@@ -71,8 +55,7 @@ static void docker_capability(const struct dt_evidence_self *self, struct dt_err
 	dt_hint(err, "    services:\n      NAME:\n        cap_add: [\"SYS_PTRACE\"]%s",
 		self->euid == 0 ? "" : "\n        user: \"0\"");
 	dt_hint(err, "or, without a restart, from the host:");
-	dt_hint(err, "    %s exec --privileged --user 0 %s %s", engine, container_id(self),
-		self->command[0] ? self->command : "darter ...");
+	dt_hint(err, "    %s exec --privileged --user 0 %s %s", engine, container_id(self), command_of(self));
 }
 
 static void kubernetes_capability(const struct dt_evidence_self *self, struct dt_error *err)
@@ -99,20 +82,19 @@ static void container_capability(const struct dt_evidence_self *self, struct dt_
 		return;
 	case DT_RUNTIME_LXC:
 		dt_hint(err,
-			"This container was started without CAP_SYS_PTRACE: take sys_ptrace out of lxc.cap.drop in its "
-			"configuration, or run darter on the host.");
+			"this container was started without CAP_SYS_PTRACE: take sys_ptrace out of lxc.cap.drop in its "
+			"configuration, or run darter on the host");
 		return;
 	case DT_RUNTIME_OTHER:
-		dt_hint(err, "This container was started without CAP_SYS_PTRACE: start it with that capability, or run "
-			     "darter on "
-			     "the host.");
+		dt_hint(err, "this container was started without CAP_SYS_PTRACE: start it with that capability, or run "
+			     "darter on the host");
 		return;
 	case DT_RUNTIME_NONE:
 		dt_hint(
 		    err,
 		    "CAP_SYS_PTRACE was taken away from this shell for good (it is not in the bounding set), so sudo "
 		    "does not bring it back. From an ordinary root shell:");
-		dt_hint(err, "    %s", self->command[0] ? self->command : "darter ...");
+		dt_way_again(self, err);
 	}
 }
 
@@ -128,7 +110,7 @@ void dt_way_capability(const struct dt_evidence *evidence, struct dt_error *err)
 			"ordinary "
 			"root shell:",
 			self->runtime == DT_RUNTIME_KUBERNETES ? " (allowPrivilegeEscalation: false)" : "");
-		dt_hint(err, "    %s", self->command[0] ? self->command : "darter ...");
+		dt_way_again(self, err);
 	} else {
 		dt_hint(err, "Run it as root:");
 		dt_way_sudo(self, err);
@@ -144,8 +126,8 @@ void dt_way_seccomp(const struct dt_evidence_self *self, struct dt_error *err)
 		dt_hint(err, "Start the container without the filter:");
 		dt_hint(err, "    %s run --security-opt seccomp=unconfined ...", dt_way_engine(self));
 	} else {
-		dt_hint(err, "Run it outside of the sandbox that set the filter (in a systemd unit: "
-			     "SystemCallFilter=@process process_vm_readv).");
+		dt_hint(err, "run it outside of the sandbox that set the filter (in a systemd unit: "
+			     "SystemCallFilter=@process process_vm_readv)");
 	}
 }
 

@@ -7,7 +7,8 @@
 /* How to get CAP_SYS_PTRACE: sudo, or the container's settings where sudo cannot bring it. */
 void dt_way_capability(const struct dt_evidence *evidence, struct dt_error *err);
 
-/* The command once more, as root: one indented line. */
+/* The command once more, as it was and as root: one indented line. */
+void dt_way_again(const struct dt_evidence_self *self, struct dt_error *err);
 void dt_way_sudo(const struct dt_evidence_self *self, struct dt_error *err);
 
 /* How to get rid of a system call filter, or of a security module's profile. */

@@ -17,6 +17,8 @@ from harness import BUILD, SYSTEM, darter, need_program, need_root, skip, target
 NOBODY = 65534
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 WITHOUT_PTRACE = ["setpriv", "--bounding-set=-sys_ptrace"]
+AS_ALICE = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 WITHOUT = "without CAP_SYS_PTRACE"
 
 
@@ -148,7 +150,11 @@ def test_out_of_a_user_namespace():
         assert said["message"].endswith("(you are root in here only)"), said
         # A user that is not mapped into the namespace.
         said = refused([*AS_NOBODY, *inside], pid)
-    assert said["short"] == "outside of your user namespace", said
+        assert said["short"] == "outside of your user namespace", said
+    with program(*AS_ALICE) as pid:
+        said = refused([*AS_ALICE, *inside], pid)
+        if not YAMA.exists() or YAMA.read_text() == "0\n":
+            assert said["hint"].split("\n")[1].startswith("    /"), said  # the command without sudo
 
 
 def test_a_system_call_filter():

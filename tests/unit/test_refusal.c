@@ -78,6 +78,27 @@ static void user_namespaces_end_our_rights(void **state)
 	     "process 12 lives outside of your user namespace, where your capabilities do not count",
 	     "Run it on the host, with the process id that the host knows:\n    sudo darter dump 12");
 
+	/* A process of our own needs no root there, unless something else keeps us out. */
+	e.self.runtime = DT_RUNTIME_NONE;
+	make_root(&e, ALL);
+	e.target.permitted = 0;
+	says(&e, DT_REFUSAL_USER_NS, "outside of your user namespace",
+	     "process 12 lives outside of your user namespace, where your capabilities do not count (you are root in "
+	     "here only)",
+	     "Run it outside of the namespace, where the process was started:\n    darter dump 12");
+	assert_true(dt_evidence_ours_outside(&e));
+	e.self.yama = 1;
+	assert_false(dt_evidence_ours_outside(&e));
+	e.self.yama = -1;
+	e.target.dumpable = DT_KNOWN_NO;
+	assert_false(dt_evidence_ours_outside(&e));
+	e.target.dumpable = DT_KNOWN_YES;
+	e.target.gids[2] = 7;
+	assert_false(dt_evidence_ours_outside(&e));
+	e.target.gids[2] = 0;
+	e.self.uid = e.target.uids[0] = e.target.uids[1] = e.target.uids[2] = 65534; /* nobody, or anybody */
+	assert_false(dt_evidence_ours_outside(&e));
+
 	/* The same user without any capability. */
 	e = evidence();
 	e.target.same_user_ns = DT_KNOWN_NO;
@@ -137,7 +158,7 @@ static void yama_is_explained_by_scope(void **state)
 	says(&e, DT_REFUSAL_YAMA_NONE, "Yama scope 3",
 	     "nobody may look into process 12, not even root: kernel.yama.ptrace_scope is 3",
 	     "The kernel does not take that back while it runs. Find where it is set, set 1 there, and boot again:\n"
-	     "    grep -r ptrace_scope /etc/sysctl.conf /etc/sysctl.d /usr/lib/sysctl.d");
+	     "    grep -rs ptrace_scope /etc/sysctl.conf /etc/sysctl.d /usr/lib/sysctl.d");
 }
 
 static void yama_is_not_blamed_where_ids_differ(void **state)
@@ -162,8 +183,8 @@ static void filters_are_named(void **state)
 	assert_int_equal(dt_refusal_judge(&e), DT_REFUSAL_UNKNOWN); /* a filter that lets us read is not the reason */
 	e.self.vm_read = EPERM;
 	says(&e, DT_REFUSAL_SECCOMP, "refused by seccomp", message,
-	     "Run it outside of the sandbox that set the filter (in a systemd unit: SystemCallFilter=@process "
-	     "process_vm_readv).");
+	     "run it outside of the sandbox that set the filter (in a systemd unit: SystemCallFilter=@process "
+	     "process_vm_readv)");
 	e.self.runtime = DT_RUNTIME_DOCKER;
 	says(&e, DT_REFUSAL_SECCOMP, "refused by seccomp", message,
 	     "Start the container without the filter:\n    docker run --security-opt seccomp=unconfined ...");
@@ -222,7 +243,7 @@ static void what_remains_is_said(void **state)
 	     "policy). "
 	     "The kernel's log may name it:\n"
 	     "    sudo dmesg | tail\n"
-	     "Process 77 traces it at the moment.");
+	     "process 77 traces it at the moment");
 	e.target.visible = false;
 	e.self.hidepid = 2;
 	make_root(&e, ALL & ~TRACE);

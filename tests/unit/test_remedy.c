@@ -1,6 +1,8 @@
 /* Ways to CAP_SYS_PTRACE: sudo where it can work, and the lines for each kind of container. */
 #include "refusal.h"
 
+#include "base/shell.h"
+
 static void another_user_is_told_to_use_sudo(void **state)
 {
 	struct dt_evidence e = evidence();
@@ -137,12 +139,12 @@ static void other_containers_are_named_too(void **state)
 	make_root(&e, 0);
 	e.self.runtime = DT_RUNTIME_LXC;
 	says(&e, DT_REFUSAL_ROOT_NO_CAP, "needs CAP_SYS_PTRACE", message,
-	     "This container was started without CAP_SYS_PTRACE: take sys_ptrace out of lxc.cap.drop in its "
-	     "configuration, or run darter on the host.");
+	     "this container was started without CAP_SYS_PTRACE: take sys_ptrace out of lxc.cap.drop in its "
+	     "configuration, or run darter on the host");
 	e.self.runtime = DT_RUNTIME_OTHER;
 	says(&e, DT_REFUSAL_ROOT_NO_CAP, "needs CAP_SYS_PTRACE", message,
-	     "This container was started without CAP_SYS_PTRACE: start it with that capability, or run darter on the "
-	     "host.");
+	     "this container was started without CAP_SYS_PTRACE: start it with that capability, or run darter on the "
+	     "host");
 }
 
 static void arguments_are_quoted_for_a_shell(void **state)
