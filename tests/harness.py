@@ -16,6 +16,8 @@ nothing run beside it, again(reason) allows one second try, which the report sho
 
 import contextlib
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -130,6 +132,32 @@ def darter(*args, check=None, limit=60, wrap=(), env=None, build=None, input=Non
         raise AssertionError(f"{' '.join(argv)}: exit code {done.returncode}, not {int(check)}\n"
                              f"stdout: {done.stdout}\nstderr: {done.stderr}")
     return done
+
+
+def on_terminal(*args, env=None, columns=100, check=0):
+    """Runs darter with a terminal as stdout and stderr and returns what it wrote there."""
+    here, there = pty.openpty()
+    surroundings = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")}
+    surroundings.update({"TERM": "xterm", **(env or {})})
+    subprocess.run(["stty", "cols", str(columns), "-onlcr"], stdin=there, check=True)
+    process = subprocess.Popen([DARTER, *map(str, args)], stdin=subprocess.DEVNULL, stdout=there, stderr=there,
+                               env=surroundings)
+    os.close(there)
+    written = b""
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        if not select.select([here], [], [], 1)[0]:
+            continue
+        try:
+            data = os.read(here, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not data:
+            break
+        written += data
+    assert process.wait(DEADLINE) == check
+    os.close(here)
+    return written.decode()
 
 
 class Target:

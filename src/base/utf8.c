@@ -148,19 +148,24 @@ static size_t columns_of(uint32_t code)
 	return in_ranges(wide, DT_COUNT(wide), code) ? 2 : 1;
 }
 
-size_t dt_columns(const char *text)
+size_t dt_columns_part(const char *text, size_t length)
 {
-	size_t left = strlen(text), columns = 0;
+	size_t columns = 0;
 
-	while (left) {
+	while (length) {
 		uint32_t code;
-		size_t size = dt_utf8_next(text, left, &code);
+		size_t size = dt_utf8_next(text, length, &code);
 
 		columns += columns_of(code);
 		text += size;
-		left -= size;
+		length -= size;
 	}
 	return columns;
+}
+
+size_t dt_columns(const char *text)
+{
+	return dt_columns_part(text, strlen(text));
 }
 
 void dt_escape_cut(struct dt_buf *buf, const char *text, size_t columns)

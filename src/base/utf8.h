@@ -25,6 +25,7 @@ void dt_escape_part(struct dt_buf *buf, const char *text, size_t length);
 
 /* Columns that well-formed, escaped text takes on a terminal. */
 size_t dt_columns(const char *text);
+size_t dt_columns_part(const char *text, size_t length);
 
 /* Appends escaped text cut to at most `columns` columns, the last of them an ellipsis where something was cut. */
 void dt_escape_cut(struct dt_buf *buf, const char *text, size_t columns);

@@ -38,7 +38,9 @@ static int run(void *options)
 
 static const struct dt_example examples[] = {
     {"source <(darter completion bash)", "Complete darter's commands and options in this bash."},
-    {"darter completion fish > ~/.config/fish/completions/darter.fish", "The same for fish, for good."},
+    {"source <(darter completion zsh)", "The same in this zsh, where compinit has run."},
+    {"mkdir -p ~/.config/fish/completions && darter completion fish > ~/.config/fish/completions/darter.fish",
+     "The same for fish, for good."},
     {0},
 };
 

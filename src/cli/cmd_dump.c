@@ -105,12 +105,16 @@ static const struct dt_option table[] = {
 	     "and not proof; what differs is left out, and told.",
      .set = set_pause},
     {.name = "nonblocking", .help = "The same as --pause=never.", .hidden = true, .set = set_pause},
+    DT_OPTION_COLOR,
+    DT_OPTION_QUIET("Say nothing but the result and errors; with --json the errors are in the result alone."),
+    DT_OPTION_VERBOSE("Say more: how it was seen and what was left out."),
     {0},
 };
 
 static const struct dt_example examples[] = {
     {"darter dump 1234", "The stack of every thread of process 1234."},
     {"darter dump --name gunicorn --children", "The same for all processes of a server, by the name of the command."},
+    {"darter dump --name celery --name flask", "Every process whose command line matches one of the two."},
     {"darter dump --every 1 1234", "What changes from second to second; a program that hangs changes nothing."},
     {"darter dump --json 1234 | jq '.snapshots[].threads[] | select(.gil)'", "The thread that holds the GIL."},
     {0},
@@ -125,17 +129,19 @@ const struct dt_command dt_command_dump = {
 	"Shows the Python stack of every thread of a running program: the main thread first, the innermost frame on "
 	"top, with the line of source code it is at. Each thread is shown with what it is doing: running, waiting for "
 	"the GIL, in a system call or sleeping.\n\n"
-	"The program needs no preparation, is not signalled and does not notice. Every stack is one that the program "
+	"The program needs no preparation, is not signalled and not written to. Every stack is one that the program "
 	"really had. Each stack is read while its thread stands still, or is held still for that moment, and is never "
 	"put together from two moments. Where a thread may not be held, several looks that agree stand for that, and "
 	"-v says so. What could not be proven is left out, and the dump says so.\n\n"
+	"In rare cases a thread is held that has just entered a system call: the call is interrupted, as it would be "
+	"by a signal. --pause never rules that out.\n\n"
 	"With several processes each one is shown or its error is told. Processes found by --name, --all and "
-	"--children "
-	"that are not Python are passed over.",
+	"--children that are not Python are passed over.",
     .options = table,
     .examples = examples,
     .options_size = sizeof(struct dt_dump_options),
     .defaults = defaults,
     .argument = dt_select_pid,
     .run = run,
+    .looks = true,
 };

@@ -34,6 +34,7 @@ static int argument(void *options, const char *text, struct dt_error *err)
 	dt_fail(err, DT_EUSAGE, "there is no command '%s'", text);
 	if (nearest.best)
 		dt_hint(err, "did you mean 'darter help %s'?", nearest.best);
+	dt_hint(err, "'darter help' shows the commands");
 	return DT_EUSAGE;
 }
 

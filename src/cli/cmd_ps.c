@@ -123,6 +123,9 @@ static const struct dt_option table[] = {
     {.name = "pids",
      .help = "Print the process ids alone, one per line; with -v their commands, too.",
      .set = set_pids},
+    DT_OPTION_COLOR,
+    DT_OPTION_QUIET("Say nothing but the result and errors."),
+    DT_OPTION_VERBOSE("Cut nothing, show whole file names, and tell why a process could not be read."),
     {0},
 };
 
@@ -141,8 +144,7 @@ const struct dt_command dt_command_ps = {
 	"CPU use, memory, container or pod if it runs in one, command, and the function, file and line of the thread "
 	"that runs at this moment, of the main thread where none runs. STATE says what that thread does: run, gil "
 	"(waits for it), call (in a system call), sleep or stop (by a signal). Processes that may not be read are "
-	"listed with the "
-	"reason.\n\n"
+	"listed with the reason.\n\n"
 	"On a terminal long lines are cut to its width, and a narrow one has fewer columns; in a pipe all is whole. "
 	"COLUMNS in the environment sets the width in both. -v cuts nothing, shows whole file names, and tells of each "
 	"process that could not be read why, and what would allow it.",

@@ -48,9 +48,10 @@ struct dt_command {
 	void (*defaults)(void *options);
 	int (*argument)(void *options, const char *text, struct dt_error *err); /* NULL: takes none */
 	int (*run)(void *options);                                              /* returns the exit code */
+	bool looks; /* into processes that it is given: it may be refused, or not find them */
 };
 
-/* What every command understands. */
+/* What the options that several commands share set. */
 enum dt_color { DT_COLOR_AUTO, DT_COLOR_ALWAYS, DT_COLOR_NEVER };
 struct dt_common {
 	enum dt_color color;
@@ -60,14 +61,25 @@ struct dt_common {
 extern const struct dt_command *const dt_commands[]; /* ended by NULL */
 const struct dt_command *dt_command_by_name(const char *name);
 
-/* Understood by every command, besides its own. Ended by one without a name. */
+/* Understood by every command, besides its own: --help. Ended by one without a name. */
 extern const struct dt_option dt_common_options[];
-int dt_set_json(void *options, const char *value, struct dt_error *err);
 
-#define DT_OPTION_JSON                                                                                                 \
-	{                                                                                                              \
-		.letter = 'j', .name = "json", .help = "Write JSON, for programs.", .set = dt_set_json                 \
-	}
+/* Rows for the tables of the commands to which they mean something. */
+int dt_set_json(void *options, const char *value, struct dt_error *err);
+int dt_set_color(void *options, const char *value, struct dt_error *err);
+int dt_set_quiet(void *options, const char *value, struct dt_error *err);
+int dt_set_verbose(void *options, const char *value, struct dt_error *err);
+
+/* Clang-format would tear the rows apart. */
+/* clang-format off */
+#define DT_OPTION_JSON {.letter = 'j', .name = "json", .help = "Write JSON, for programs.", .set = dt_set_json}
+#define DT_OPTION_COLOR                                                                                                \
+	{.name = "color", .kind = DT_VALUE_CHOICE, .value = "WHEN", .choices = "auto always never",                    \
+	 .help = "Use colours: auto (on a terminal; the default), always or never. NO_COLOR is respected.",            \
+	 .set = dt_set_color}
+#define DT_OPTION_QUIET(words) {.letter = 'q', .name = "quiet", .help = words, .set = dt_set_quiet}
+#define DT_OPTION_VERBOSE(words) {.letter = 'v', .name = "verbose", .help = words, .set = dt_set_verbose}
+/* clang-format on */
 
 /* Exit codes of the whole program. */
 enum { DT_EXIT_OK = 0, DT_EXIT_FAILED = 1, DT_EXIT_USAGE = 2, DT_EXIT_PERMISSION = 3, DT_EXIT_NOT_FOUND = 4 };

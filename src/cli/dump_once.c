@@ -112,11 +112,9 @@ int dt_dump_fail_stuck(int pid, struct dt_error *err)
 		"A page of it does not come, and the program itself would wait for it too. It may lie in a file on a "
 		"network or FUSE file system that does not answer, behind a userfaultfd that nobody serves, or in swap "
 		"on a disk that is very slow.");
-	dt_hint(
-	    err,
-	    "'grep -E \"nfs|cifs|fuse\" /proc/%d/mountinfo' lists such file systems: when they answer again, so does "
-	    "the process. If only its source files lie there, --no-source does without them.",
-	    pid);
+	dt_hint(err, "When such a file system answers again, so does the process. They are listed by:");
+	dt_hint(err, "    grep -E 'nfs|cifs|fuse' /proc/%d/mountinfo", pid);
+	dt_hint(err, "if only its source files lie there, --no-source does without them");
 	return DT_ERUNTIME;
 }
 

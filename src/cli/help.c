@@ -3,37 +3,27 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
 #include "base/util.h"
+#include "cli/wrap.h"
 
 #define DEFAULT_COLUMNS 80
 #define WIDEST          100 /* longer lines are hard to read */
 #define OPTION_COLUMN   28  /* where the explanation of an option begins */
 
-/* Words of one paragraph, each line behind `indent` columns; `at` columns of the first line are taken already. */
+const struct dt_example dt_help_first[] = {
+    {"darter ps", "The Python programs on this host, and what each does now."},
+    {"darter dump PID", "The stack of every thread of one of them."},
+    {0},
+};
+
+/* One paragraph, each further line behind `indent` columns; `at` columns of the first line are taken already. */
 static void wrap(FILE *out, const char *text, size_t length, size_t at, size_t indent, size_t columns)
 {
-	const char *end = text + length;
-	bool first = true;
+	struct dt_buf lines = DT_BUF_INIT;
 
-	while (text < end) {
-		size_t word = strcspn(text, " \n");
-		char copy[256];
-
-		word = DT_MIN(word, (size_t)(end - text));
-		snprintf(copy, sizeof(copy), "%.*s", (int)word, text);
-		if (!first && at + 1 + dt_columns(copy) > columns) {
-			fprintf(out, "\n%*s", (int)indent, "");
-			at = indent;
-			first = true;
-		}
-		fprintf(out, "%s%s", first ? "" : " ", copy);
-		at += dt_columns(copy) + !first;
-		first = false;
-		text += word;
-		text += strspn(text, " \n");
-	}
-	putc('\n', out);
+	dt_wrap(&lines, text, length, at, indent, columns);
+	fprintf(out, "%s\n", lines.data);
+	dt_buf_release(&lines);
 }
 
 /* Paragraphs are separated by empty lines; lines that begin with a space are kept as they are. */
@@ -111,16 +101,17 @@ void dt_help_command(const struct dt_command *command, FILE *out, size_t columns
 void dt_help_overview(FILE *out, size_t columns)
 {
 	columns = usable(columns);
-	fputs("darter looks into running Python programs from outside; they do not notice.\n\n"
-	      "Usage: darter COMMAND [PID...] [options]\n\nCommands:\n",
+	fputs("darter looks into running Python programs from outside; they need no change.\n\n"
+	      "Usage: darter COMMAND [options] [PID...]\n\nCommands:\n",
 	      out);
 	for (const struct dt_command *const *command = dt_commands; *command; command++) {
 		fprintf(out, "  %-12s", (*command)->name);
 		wrap(out, (*command)->summary, strlen((*command)->summary), 14, 14, columns);
 	}
-	fputs("\nTo begin with:\n"
-	      "  darter ps           the Python programs on this host, and what each is doing now\n"
-	      "  darter dump PID     the stack of every thread of one of them\n\n"
-	      "'darter help COMMAND' or 'darter COMMAND --help' tells more.\n",
-	      out);
+	fputs("\nTo begin with:\n", out);
+	for (const struct dt_example *example = dt_help_first; example->line; example++) {
+		fprintf(out, "  %-18s", example->line);
+		wrap(out, example->what, strlen(example->what), 20, 20, columns);
+	}
+	fputs("\n'darter help COMMAND' or 'darter COMMAND --help' tells more.\n", out);
 }

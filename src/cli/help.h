@@ -7,6 +7,9 @@
 void dt_help_overview(FILE *out, size_t columns);
 void dt_help_command(const struct dt_command *command, FILE *out, size_t columns);
 
+/* Where to begin. Ended by one without a line. */
+extern const struct dt_example dt_help_first[];
+
 /* The names of all output formats, with something between them. */
 void dt_help_formats(FILE *out, const char *between);
 

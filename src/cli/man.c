@@ -55,16 +55,33 @@ static void put_options(FILE *out, const struct dt_option *option)
 	}
 }
 
-static void put_exit_status(FILE *out)
+/* looks: the codes of processes that were asked for, too. */
+static void put_exit_status(FILE *out, bool looks)
 {
-	fputs("# EXIT STATUS\n\n"
-	      "*0*\n\tAll went well.\n\n"
-	      "*1*\n\tSomething failed: a Python that cannot be read, a result that could not be written.\n\n"
-	      "*2*\n\tThe command line makes no sense.\n\n"
-	      "*3*\n\tThe kernel does not allow it; the message says what would.\n\n"
-	      "*4*\n\tThere is no such process, it ended, or there is no Python in it.\n\n"
-	      "With several processes it is the code of the first error; the others are shown all the same.\n\n",
-	      out);
+	fprintf(out,
+		"# EXIT STATUS\n\n"
+		"*0*\n\tAll went well.\n\n"
+		"*1*\n\tSomething failed: %sa result that could not be written.\n\n"
+		"*2*\n\tThe command line makes no sense.\n\n",
+		looks ? "a Python that cannot be read, " : "");
+	if (looks)
+		fputs(
+		    "*3*\n\tThe kernel does not allow it; the message says what would.\n\n"
+		    "*4*\n\tThere is no such process, it ended, or there is no Python in it.\n\n"
+		    "With several processes it is the code of the first error; the others are shown all the same.\n\n",
+		    out);
+}
+
+static void put_examples(FILE *out, const struct dt_example *example)
+{
+	if (!example)
+		return;
+	fputs("# EXAMPLES\n\n", out);
+	for (; example->line; example++) {
+		fprintf(out, "```\n%s\n```\n\n", example->line);
+		put(out, example->what);
+		fputs("\n\n", out);
+	}
 }
 
 static void put_command_page(const struct dt_command *command, FILE *out)
@@ -83,14 +100,8 @@ static void put_command_page(const struct dt_command *command, FILE *out)
 	fputs("# OPTIONS\n\n", out);
 	put_options(out, command->options);
 	put_options(out, dt_common_options);
-	if (command->examples)
-		fputs("# EXAMPLES\n\n", out);
-	for (const struct dt_example *example = command->examples; example && example->line; example++) {
-		fprintf(out, "```\n%s\n```\n\n", example->line);
-		put(out, example->what);
-		fputs("\n\n", out);
-	}
-	put_exit_status(out);
+	put_examples(out, command->examples);
+	put_exit_status(out, command->looks);
 	fputs("# SEE ALSO\n\n*darter*(1)\n", out);
 }
 
@@ -103,9 +114,9 @@ void dt_help_man(const struct dt_command *command, FILE *out)
 	fprintf(
 	    out,
 	    "darter(1) \"darter %s\"\n\n# NAME\n\ndarter - look into running Python programs from outside\n\n"
-	    "# SYNOPSIS\n\n*darter* _COMMAND_ \\[PID...\\] \\[options\\]\n\n# DESCRIPTION\n\n"
+	    "# SYNOPSIS\n\n*darter* _COMMAND_ \\[options\\] \\[PID...\\]\n\n# DESCRIPTION\n\n"
 	    "Darter reads the stacks of running Python programs out of their memory. The programs need no preparation, "
-	    "are not signalled, not written to, and do not notice.\n\n# COMMANDS\n\n",
+	    "are not signalled and not written to.\n\n# COMMANDS\n\n",
 	    dt_library_version());
 	for (const struct dt_command *const *command_at = dt_commands; *command_at; command_at++) {
 		fprintf(out, "*darter-%s*(1)\n\t", (*command_at)->name);
@@ -114,7 +125,13 @@ void dt_help_man(const struct dt_command *command, FILE *out)
 	}
 	fputs("# OPTIONS\n\n*-h*, *--help*\n\tShow the commands.\n\n*-V*, *--version*\n\tShow the version.\n\n", out);
 	fputs("# ENVIRONMENT\n\n*NO\\_COLOR*\n\tIf set and not empty, no colours are used unless *--color=always* asks "
-	      "for them.\n\n*COLUMNS*\n\tThe width for tables and help, instead of the terminal's.\n\n",
+	      "for them.\n\n*COLUMNS*\n\tThe width for tables, help and messages on a terminal, instead of the "
+	      "terminal's own.\n\n",
 	      out);
-	put_exit_status(out);
+	put_examples(out, dt_help_first);
+	put_exit_status(out, true);
+	fputs("# SEE ALSO\n\n", out);
+	for (const struct dt_command *const *at = dt_commands; *at; at++)
+		fprintf(out, "%s*darter-%s*(1)", at == dt_commands ? "" : ", ", (*at)->name);
+	putc('\n', out);
 }

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/util.h"
 
-static int set_color(void *options, const char *value, struct dt_error *err)
+int dt_set_color(void *options, const char *value, struct dt_error *err)
 {
 	struct dt_common *common = options;
 
@@ -20,14 +20,14 @@ static int set_color(void *options, const char *value, struct dt_error *err)
 	return 0;
 }
 
-static int set_quiet(void *options, const char *value, struct dt_error *err)
+int dt_set_quiet(void *options, const char *value, struct dt_error *err)
 {
 	(void)value, (void)err;
 	((struct dt_common *)options)->quiet = true;
 	return 0;
 }
 
-static int set_verbose(void *options, const char *value, struct dt_error *err)
+int dt_set_verbose(void *options, const char *value, struct dt_error *err)
 {
 	(void)value, (void)err;
 	((struct dt_common *)options)->verbose = true;
@@ -41,19 +41,8 @@ int dt_set_json(void *options, const char *value, struct dt_error *err)
 	return 0;
 }
 
-/* --help has no function: it ends the parsing. */
+/* It has no function: it ends the parsing. */
 const struct dt_option dt_common_options[] = {
-    {.name = "color",
-     .kind = DT_VALUE_CHOICE,
-     .value = "WHEN",
-     .choices = "auto always never",
-     .help = "Use colours: auto (on a terminal; the default), always or never. NO_COLOR is respected.",
-     .set = set_color},
-    {.letter = 'q',
-     .name = "quiet",
-     .help = "Say nothing but the result and errors; with --json the errors of dump are in the result alone.",
-     .set = set_quiet},
-    {.letter = 'v', .name = "verbose", .help = "Say more: how it was seen and what was left out.", .set = set_verbose},
     {.letter = 'h', .name = "help", .help = "Show this help."},
     {0},
 };
@@ -78,6 +67,13 @@ static const struct dt_option *find_letter(const struct dt_command *command, cha
 			if (option->letter && option->letter == letter)
 				return option;
 	return NULL;
+}
+
+bool dt_is_option(const struct dt_command *command, const char *word)
+{
+	if (word[0] != '-' || !word[1])
+		return false;
+	return word[1] == '-' ? find_long(command, word + 2, strcspn(word + 2, "=")) : find_letter(command, word[1]);
 }
 
 static int unknown_long(const struct dt_command *command, const char *name, size_t length, struct dt_error *err)
@@ -197,28 +193,36 @@ static int parse_letters(const struct dt_command *command, struct words *words, 
 	return 0;
 }
 
+static int parse_option(const struct dt_command *command, struct words *words, void *options, struct dt_error *err)
+{
+	return words->list[words->at][1] == '-' ? parse_long(command, words, options, err)
+						: parse_letters(command, words, options, err);
+}
+
 int dt_parse(const struct dt_command *command, int count, char *const *list, void *options, struct dt_error *err)
 {
 	struct words words = {.list = list, .count = count};
 	bool only_arguments = false;
-	int code;
 
 	for (; words.at < words.count; words.at++) {
 		const char *word = list[words.at];
+		bool option = !only_arguments && word[0] == '-' && word[1];
+		int code;
 
-		if (!only_arguments && !strcmp(word, "--")) {
+		if (option && !strcmp(word, "--")) {
 			only_arguments = true;
 			continue;
 		}
-		if (!only_arguments && !strncmp(word, "--", 2))
-			code = parse_long(command, &words, options, err);
-		else if (!only_arguments && word[0] == '-' && word[1])
-			code = parse_letters(command, &words, options, err);
+		if (option)
+			code = parse_option(command, &words, options, err);
 		else if (command->argument)
 			code = command->argument(options, word, err);
 		else
 			code = dt_fail(err, DT_EUSAGE, "'darter %s' takes no argument, but there is '%s'",
 				       command->name, word);
+		/* What a command says of its arguments needs no more words. */
+		if (code == DT_EUSAGE && (option || !command->argument))
+			dt_hint(err, "'darter %s --help' shows its options", command->name);
 		if (code)
 			return code;
 	}

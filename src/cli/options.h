@@ -11,6 +11,9 @@ enum { DT_PARSE_RUN = 0, DT_PARSE_HELP = 1 };
  * --name=value, --name value, -x value, -xvalue, clusters of letters, and -- before words that are no options. */
 int dt_parse(const struct dt_command *command, int count, char *const *words, void *options, struct dt_error *err);
 
+/* Whether a word ("--json", "-j", "--every=1") is an option of the command. */
+bool dt_is_option(const struct dt_command *command, const char *word);
+
 /* Values. Each fails with DT_EUSAGE and a sentence that quotes the text. */
 int dt_value_pid(const char *text, int *pid, struct dt_error *err);
 int dt_value_seconds(const char *text, double min, double *seconds, struct dt_error *err);

@@ -47,7 +47,7 @@ static void tell_way(const struct dt_common *common, const struct dt_process *pr
 
 	if (nearest_way(process->hint)) {
 		second = next_line(process->hint);
-		dt_note(common, "%zu %s may not be read. %.*s %.*s", count, noun, (int)(second - process->hint - 1),
+		dt_note(common, "%zu %s may not be read. %.*s '%.*s'", count, noun, (int)(second - process->hint - 1),
 			process->hint, (int)strcspn(second + strlen(PASTE), "\n"), second + strlen(PASTE));
 	} else {
 		dt_note(common, "%zu %s may not be read; 'darter ps -v' says why", count, noun);

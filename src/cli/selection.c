@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/util.h"
 #include "cli/options.h"
@@ -12,17 +13,24 @@ static struct dt_selection *selection_of(void *options)
 	return &((struct dt_selecting *)options)->selection;
 }
 
+/* For a word that is no process id. */
+static void hint_at_pids(const char *word, struct dt_error *err)
+{
+	if (word[0] && !strchr("-0123456789", word[0]))
+		dt_hint(err, "--name '%s' finds processes by their command line; 'darter ps' lists them", word);
+	else if (strpbrk(word, ",;") && strspn(word, "0123456789,; ") == strlen(word))
+		dt_hint(err, "several process ids are separated by spaces: 12 34");
+	else
+		dt_hint(err, "'darter ps' lists the Python processes with their ids");
+}
+
 int dt_select_pid(void *options, const char *value, struct dt_error *err)
 {
 	struct dt_selection *selection = selection_of(options);
 	int pid, *grown, code = dt_value_pid(value, &pid, err);
 
 	if (code) {
-		if (value[0] && !strchr("-0123456789", value[0]))
-			dt_hint(err, "--name '%s' finds processes by their command line; 'darter ps' lists them",
-				value);
-		else
-			dt_hint(err, "'darter ps' lists the Python processes with their ids");
+		hint_at_pids(value, err);
 		return code;
 	}
 	grown = reallocarray(selection->pids, selection->pid_count + 1, sizeof(*grown));
@@ -35,9 +43,16 @@ int dt_select_pid(void *options, const char *value, struct dt_error *err)
 
 int dt_select_name(void *options, const char *value, struct dt_error *err)
 {
+	struct dt_selection *selection = selection_of(options);
+	const char **grown;
+
 	if (!*value)
 		return dt_fail(err, DT_EUSAGE, "an empty expression matches everything: use --all");
-	selection_of(options)->name = value;
+	grown = reallocarray(selection->names, selection->name_count + 1, sizeof(*grown));
+	if (!grown)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	selection->names = grown;
+	selection->names[selection->name_count++] = value;
 	return 0;
 }
 
@@ -58,13 +73,13 @@ int dt_select_children(void *options, const char *value, struct dt_error *err)
 void dt_selection_release(struct dt_selection *selection)
 {
 	free(selection->pids);
-	selection->pids = NULL;
-	selection->pid_count = 0;
+	free(selection->names);
+	*selection = (struct dt_selection){0};
 }
 
 bool dt_selection_open(const struct dt_selection *selection)
 {
-	return selection->all || selection->name || selection->children;
+	return selection->all || selection->name_count || selection->children;
 }
 
 void dt_picks_release(struct dt_picks *picks)
@@ -112,31 +127,38 @@ static int add_tree(const struct dt_selection *selection, struct dt_picks *picks
 	return code;
 }
 
-static int add_found(const struct dt_selection *selection, struct dt_picks *picks, struct dt_error *err)
+/* Those that match, all if name is NULL. */
+static int add_found(const struct dt_selection *selection, const char *name, struct dt_picks *picks,
+		     struct dt_error *err)
 {
 	dt_auto_free int *pids = NULL;
 	size_t count = 0;
-	int code = dt_find(selection->all ? NULL : selection->name, &pids, &count, err);
+	int code = dt_find(name, &pids, &count, err);
 
 	for (size_t i = 0; i < count && !code; i++)
 		code = add_tree(selection, picks, pids[i], false, err);
-	if (!code && !picks->count) {
-		if (selection->all)
-			dt_fail(err, DT_ENOTFOUND, "no Python program is running here");
-		else
-			dt_fail(err, DT_ENOTFOUND, "no Python process has a command line that matches '%s'",
-				selection->name);
-		dt_hint(err, "'darter ps' lists the Python processes that are there");
-		code = DT_ENOTFOUND;
-	}
 	return code;
+}
+
+static int nothing_found(const struct dt_selection *selection, struct dt_error *err)
+{
+	struct dt_buf names = DT_BUF_INIT;
+
+	if (selection->all)
+		return dt_fail(err, DT_ENOTFOUND, "no Python program is running here");
+	for (size_t i = 0; i < selection->name_count; i++)
+		dt_buf_printf(&names, "%s'%s'", i ? " or " : "", selection->names[i]);
+	dt_fail(err, DT_ENOTFOUND, "no Python process has a command line that matches %s", names.data);
+	dt_hint(err, "'darter ps' lists the Python processes that are there");
+	dt_buf_release(&names);
+	return DT_ENOTFOUND;
 }
 
 int dt_selection_pick(const struct dt_selection *selection, struct dt_picks *picks, struct dt_error *err)
 {
 	int code = 0;
 
-	if (!selection->pid_count && !selection->name && !selection->all) {
+	if (!selection->pid_count && !selection->name_count && !selection->all) {
 		dt_fail(err, DT_EUSAGE, "which process? Give a process id, --name or --all");
 		dt_hint(err, "'darter ps' lists the Python processes with their ids");
 		return DT_EUSAGE;
@@ -144,7 +166,11 @@ int dt_selection_pick(const struct dt_selection *selection, struct dt_picks *pic
 	picks->count = 0;
 	for (size_t i = 0; i < selection->pid_count && !code; i++)
 		code = add_tree(selection, picks, selection->pids[i], true, err);
-	if (!code && (selection->name || selection->all))
-		code = add_found(selection, picks, err);
+	if (!code && selection->all)
+		code = add_found(selection, NULL, picks, err);
+	for (size_t i = 0; i < selection->name_count && !selection->all && !code; i++)
+		code = add_found(selection, selection->names[i], picks, err);
+	if (!code && !picks->count)
+		code = nothing_found(selection, err);
 	return code;
 }

@@ -10,7 +10,8 @@
 struct dt_selection {
 	int *pids; /* by number, in the order given */
 	size_t pid_count;
-	const char *name; /* regular expression over the command line */
+	const char **names; /* regular expressions over the command line: any of them */
+	size_t name_count;
 	bool all;
 	bool children;
 };
@@ -53,7 +54,8 @@ void dt_picks_release(struct dt_picks *picks);
 	{.letter = 'p', .name = "pid", .kind = DT_VALUE_PID, .value = "PID",                                           \
 	 .help = "A process; may be given several times, or as a plain argument.", .set = dt_select_pid},              \
 	{.name = "name", .kind = DT_VALUE_TEXT, .value = "REGEX",                                                      \
-	 .help = "Every Python process whose command line matches (POSIX extended).", .set = dt_select_name},          \
+	 .help = "Every Python process whose command line matches (POSIX extended); may be given several times.",      \
+	 .set = dt_select_name},                                                                                       \
 	{.name = "all", .help = "Every Python process of this host.", .set = dt_select_all},                           \
 	{.letter = 's', .name = "children", .help = "Their child processes too, and the children's children.",         \
 	 .set = dt_select_children},                                                                                   \

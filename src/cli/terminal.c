@@ -8,6 +8,10 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "cli/wrap.h"
+
+#define NARROWEST 20
+#define PASTED    "    " /* how a line of a hint begins that is to be pasted */
 
 static int output_errno;
 
@@ -59,27 +63,50 @@ void dt_words_go(void)
 	dt_buf_release(&held);
 }
 
-/* "darter: " before the first line, indented below it; each line escaped on its own. */
+/* The width of lines for people: 0 where nobody looks, or where the terminal is too narrow to be of any use. */
+static size_t words_columns(void)
+{
+	size_t columns = isatty(STDERR_FILENO) ? dt_terminal_columns(STDERR_FILENO) : 0;
+
+	return columns < NARROWEST ? 0 : columns;
+}
+
+/* The lines of a hint, indented. Those that are to be pasted are never broken. */
+static void put_hint(struct dt_buf *out, const char *hint, size_t columns)
+{
+	struct dt_buf line = DT_BUF_INIT;
+
+	while (*hint) {
+		size_t length = strcspn(hint, "\n");
+
+		dt_buf_clear(&line);
+		dt_escape_part(&line, hint, length);
+		dt_buf_puts(out, length ? "  " : "");
+		dt_wrap(out, line.data, line.length, 2, 2, strncmp(hint, PASTED, strlen(PASTED)) ? columns : 0);
+		dt_buf_putc(out, '\n');
+		hint += length + (hint[length] == '\n');
+	}
+	dt_buf_release(&line);
+}
+
+/* "darter: " before the first line, the hint below it; each line escaped on its own. */
 static void say(const struct dt_common *common, const char *style, const char *text, const char *hint)
 {
 	bool color = dt_terminal_color(common, STDERR_FILENO);
-	struct dt_buf buf = DT_BUF_INIT;
+	size_t columns = words_columns();
+	struct dt_buf buf = DT_BUF_INIT, line = DT_BUF_INIT;
 
 	dt_buf_printf(&buf, "%sdarter:%s ", color ? style : "", color ? "\033[0m" : "");
-	dt_escape(&buf, text);
+	dt_escape(&line, text);
+	dt_wrap(&buf, line.data, line.length, strlen("darter: "), strlen("darter: "), columns);
 	dt_buf_putc(&buf, '\n');
-	while (hint && *hint) {
-		size_t length = strcspn(hint, "\n");
-
-		dt_buf_puts(&buf, length ? "  " : "");
-		dt_escape_part(&buf, hint, length);
-		dt_buf_putc(&buf, '\n');
-		hint += length + (hint[length] == '\n');
-	}
+	if (hint)
+		put_hint(&buf, hint, columns);
 	if (holding)
 		dt_buf_append(&held, buf.data, buf.length);
 	else
 		tell(&buf);
+	dt_buf_release(&line);
 	dt_buf_release(&buf);
 }
 

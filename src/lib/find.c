@@ -18,7 +18,9 @@ static int compile(const char *text, regex_t *regex, struct dt_error *err)
 	if (rc == 0)
 		return 0;
 	regerror(rc, regex, reason, sizeof(reason));
-	return dt_fail(err, DT_EUSAGE, "\"%.200s\" is not a regular expression: %s", text, reason);
+	dt_fail(err, DT_EUSAGE, "'%.200s' is not a POSIX extended regular expression: %s", text, reason);
+	dt_hint(err, "a sign that has a meaning there (. * + ? ( ) [ { | ^ $ \\) stands for itself behind a backslash");
+	return DT_EUSAGE;
 }
 
 #define PATIENCE_NS UINT64_C(3000000000) /* for one process */

@@ -88,7 +88,7 @@ static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
 	if (leader == proc->pid)
 		return 0;
 	dt_fail(err, DT_ENOTFOUND, "%d is not a process but a thread of process %d", proc->pid, leader);
-	dt_hint(err, "Give %d instead.", leader);
+	dt_hint(err, "give %d instead", leader);
 	return DT_ENOTFOUND;
 }
 
@@ -98,7 +98,7 @@ static int explain_missing(int pid, int rc, struct dt_error *err)
 	if (rc == -EPERM || rc == -EACCES || (rc == -ESRCH && getpgid(pid) >= 0))
 		return dt_refusal_explain(pid, err);
 	dt_fail(err, DT_ENOTFOUND, "there is no process %d", pid);
-	dt_hint(err, "`darter ps` lists the Python processes of this host.");
+	dt_hint(err, "'darter ps' lists the Python processes of this host");
 	return DT_ENOTFOUND;
 }
 

@@ -193,7 +193,7 @@ static int refuse(const struct reader *reader, const char *format, ...)
 			"candidate. A later preview or the release will do.",
 			version);
 	else
-		dt_hint(reader->err, "A newer darter may know it.");
+		dt_hint(reader->err, "a newer darter may know it");
 	return DT_EUNSUPPORTED;
 }
 
@@ -375,7 +375,7 @@ int dt_debug_offsets_layout(const uint8_t *table, size_t size, struct dt_layout 
 	int rc;
 
 	if (!dt_debug_offsets_version(table, size, &reader.version))
-		return dt_fail(err, DT_EUNSUPPORTED, "There is no description of Python 3.13 or later here");
+		return dt_fail(err, DT_EUNSUPPORTED, "there is no description of Python 3.13 or later here");
 	unsigned minor = (reader.version >> 16) & 0xff;
 	const struct version *known = versions, *newest = &versions[DT_COUNT(versions) - 1];
 	while (known < newest && known->minor < minor)

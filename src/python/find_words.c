@@ -87,9 +87,9 @@ int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_
 		return DT_ENOTPYTHON;
 	child = python_below(proc, cache, 1, &budget);
 	if (child)
-		dt_hint(err, "Its child %d looks like Python: darter dump %d", child, child);
+		dt_hint(err, "its child %d looks like Python: 'darter dump %d'", child, child);
 	else
-		dt_hint(err, "`darter ps` lists the Python processes of this host.");
+		dt_hint(err, "'darter ps' lists the Python processes of this host");
 	return DT_ENOTPYTHON;
 }
 

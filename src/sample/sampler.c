@@ -310,7 +310,7 @@ static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
 	case -EFAULT:
 		dt_fail(err, DT_EAGAIN, "Python in process %d is just starting, ending or becoming another program",
 			pid);
-		dt_hint(err, "Try again in a moment.");
+		dt_hint(err, "try again in a moment");
 		return DT_EAGAIN;
 	case -EPERM:
 	case -EACCES:

@@ -155,4 +155,4 @@ def test_a_host_with_many_processes():
 
 def test_a_bad_expression_is_a_usage_error():
     done = darter("dump", "--name", "a(b", check=2)
-    assert '"a(b" is not a regular expression' in done.stderr, done.stderr
+    assert "'a(b' is not a POSIX extended regular expression" in done.stderr, done.stderr

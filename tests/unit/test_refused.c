@@ -63,9 +63,9 @@ static void the_nearest_way_is_told(void **state)
 	told(&common, 0, text, sizeof(text));
 	assert_string_equal(text, "");
 	told(&common, 1, text, sizeof(text));
-	assert_string_equal(text, "darter: 1 process may not be read. Run it as root: sudo darter ps\n");
+	assert_string_equal(text, "darter: 1 process may not be read. Run it as root: 'sudo darter ps'\n");
 	told(&common, DT_COUNT(processes), text, sizeof(text));
-	assert_string_equal(text, "darter: 3 processes may not be read. Run it as root: sudo darter ps\n"
+	assert_string_equal(text, "darter: 3 processes may not be read. Run it as root: 'sudo darter ps'\n"
 				  "darter: 3 processes may not be read; 'darter ps -v' says why\n");
 	common.quiet = true;
 	told(&common, DT_COUNT(processes), text, sizeof(text));

@@ -16,7 +16,7 @@ static void a_bad_expression_is_named(void **state)
 
 	(void)state;
 	assert_int_equal(dt_find("a(b", &pids, &count, &err), DT_EUSAGE);
-	assert_non_null(strstr(err.message, "\"a(b\" is not a regular expression: "));
+	assert_non_null(strstr(err.message, "'a(b' is not a POSIX extended regular expression: "));
 }
 
 static void a_name_that_nobody_has_finds_nothing(void **state)
