@@ -193,10 +193,25 @@ static struct worker *hire(const struct dt_patience *patience, void *work, size_
 	return worker;
 }
 
+/* A stop by the terminal (Ctrl-Z) takes all our threads along, those too that hold a thread of the target at this
+ * moment: it has to wait until the steps are done. */
+static void delay_terminal_stops(sigset_t *before)
+{
+	sigset_t stops;
+
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGTSTP);
+	sigaddset(&stops, SIGTTIN);
+	sigaddset(&stops, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &stops, before);
+}
+
 void *dt_patiently(const struct dt_patience *patience, void *work, size_t count)
 {
 	size_t next = 0;
+	sigset_t before;
 
+	delay_terminal_stops(&before);
 	while (work && next < count) {
 		struct worker *worker = hire(patience, work, next, count);
 
@@ -214,5 +229,6 @@ void *dt_patiently(const struct dt_patience *patience, void *work, size_t count)
 		work = patience->stuck(patience->context, work, worker->at);
 		next = worker->at + 1;
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return work;
 }

@@ -20,8 +20,10 @@
 #define SPIN_NS      200000u     /* a running thread stops within this as a rule */
 #define TRACER_STACK ((size_t)128 << 10)
 
-/* Waits for a stop without touching an exit status. Returns 0 with the status of the stop, -ESRCH or -ETIMEDOUT. */
-static int await_stop(const struct dt_proc *proc, int tid, int *status)
+/* Waits until it stands: 0, -ESRCH or -ETIMEDOUT. The event that tells so is not taken. A signal on its way to the
+ * thread comes as such an event, and would be lost if we were killed after we took it. And it may not be there: in a
+ * program that waits for all its children (waitpid(-1)) another thread of ours may have been faster. */
+static int await_stop(const struct dt_proc *proc, int tid)
 {
 	uint64_t start = dt_clock_ns();
 
@@ -30,16 +32,16 @@ static int await_stop(const struct dt_proc *proc, int tid, int *status)
 		struct dt_thread_stat stat;
 		uint64_t waited;
 
-		if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) == 0 && info.si_pid == tid) {
-			*status = info.si_status;
+		if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid == tid)
 			return 0;
-		}
 		waited = dt_clock_ns() - start;
 		if (waited > DEADLINE_NS)
 			return -ETIMEDOUT;
 		if (waited > SPIN_NS) {
 			if (dt_thread_stat(proc, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X')
 				return -ESRCH;
+			if (stat.state == 't')
+				return 0;
 			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 		} else {
 			sched_yield();
@@ -47,14 +49,18 @@ static int await_stop(const struct dt_proc *proc, int tid, int *status)
 	}
 }
 
-/* The signal to hand on when a thread that stopped with this status goes on. A stop that we asked for has an event
- * number; a stop without one is the delivery of a signal. */
-static int signal_of(int status)
+/* The signal to hand on when a stopped thread goes on. A stop that we asked for has an event number; one without is the
+ * delivery of a signal. */
+static int signal_of(int tid)
 {
-	return status >> 8 ? 0 : status & 0x7f;
+	siginfo_t info;
+
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) < 0 || info.si_code >> 8 == PTRACE_EVENT_STOP)
+		return 0;
+	return info.si_signo;
 }
 
-static int stop(const struct dt_pause_hold *hold, int *status)
+static int stop(const struct dt_pause_hold *hold)
 {
 	const struct dt_proc *proc = hold->proc;
 	struct dt_thread_call call;
@@ -72,15 +78,14 @@ static int stop(const struct dt_pause_hold *hold, int *status)
 		return -EBUSY;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
 		return -errno;
-	return await_stop(proc, tid, status);
+	return await_stop(proc, tid);
 }
 
 static void *trace(void *context)
 {
 	struct dt_pause_hold *hold = context;
 	int tid = hold->tid;
-	int status = 0;
-	int rc = stop(hold, &status);
+	int rc = stop(hold);
 	uint64_t stopped_ns = dt_clock_ns();
 
 	hold->result = rc;
@@ -90,7 +95,7 @@ static void *trace(void *context)
 	dt_event_await_until(&hold->go_on, stopped_ns + LONGEST_NS);
 	atomic_store(&hold->lost, true); /* before it goes on: who asks later than that does not trust the look */
 	/* If it fails the thread was killed while it stood. */
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(status));
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(tid));
 	return NULL;
 }
 

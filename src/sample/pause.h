@@ -4,7 +4,8 @@
  * (epoll_wait), a write or a read of much data returns less. So a thread that the kernel says to be in a call is left
  * alone, and of one that runs, in the kernel or not, the caller must know that it computes: it has the GIL, which is
  * given away before a call that may take long. What remains is the microsecond between the last question and the stop.
- * Whatever happens to us, a thread stands for a second at most. The ids are those that we see.
+ * A thread stands for a second at most, even if we hang; only where we are stopped ourselves (SIGSTOP, a frozen cgroup)
+ * it waits until we go on. The ids are those that we see.
  */
 #ifndef DT_SAMPLE_PAUSE_H
 #define DT_SAMPLE_PAUSE_H

@@ -1,6 +1,6 @@
 /*
  * A perch is short: it ends after one look, and does not count if it took longer than DT_PERCH_NS. The real-time
- * priority is the lowest there is, is not inherited by a child , and is never taken against a target that is itself
+ * priority is the lowest there is, is not inherited by a child, and is never taken against a target that is itself
  * real-time: it would not be put aside.
  */
 #include "sample/perch.h"
@@ -81,6 +81,17 @@ static bool room_elsewhere(void)
 	return strtol(slash, NULL, 10) <= sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* Who has a real-time priority by RLIMIT_RTPRIO alone may not take the flag off again: then it stays, and matters to
+ * nobody. */
+static void give_back(const struct dt_sched *saved)
+{
+	struct dt_sched flagged = *saved;
+
+	flagged.flags |= RESET_ON_FORK;
+	if (set_sched(*saved) < 0)
+		set_sched(flagged);
+}
+
 /* Where there is a free CPU we move there before we give the priority back: as an ordinary thread on the watched one's
  * CPU we would have to wait until its time slice ends, some milliseconds. On a busy machine we would only wait
  * elsewhere. */
@@ -94,7 +105,7 @@ void dt_perch_end(struct dt_perch *perch)
 			sched_setaffinity(0, sizeof(others), &others);
 	}
 	if (perch->policy_changed)
-		set_sched(perch->saved);
+		give_back(&perch->saved);
 	if (perch->affinity_changed)
 		sched_setaffinity(0, sizeof(perch->affinity), &perch->affinity);
 	*perch = (struct dt_perch){0};

@@ -177,6 +177,89 @@ static void signals_arrive_in_spite_of_pauses(void **state)
 	finish(&proc, child);
 }
 
+static bool signal_first(const void *context)
+{
+	kill(*(const int *)context, SIGUSR1);
+	usleep(2000); /* so that the child meets the signal first, and stops at that */
+	return true;
+}
+
+static void a_signal_survives_whoever_holds_the_target(void **state)
+{
+	struct dt_proc proc;
+	int child = start(&proc, false);
+
+	(void)state;
+	for (int i = 1; i <= 20; i++) {
+		uint64_t start_ns = dt_clock_ns();
+		int holder, told[2];
+		char rc = 1;
+
+		assert_int_equal(pipe(told), 0);
+		holder = fork();
+		assert_true(holder >= 0);
+		if (holder == 0) {
+			struct dt_pause_hold hold;
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			rc = (char)dt_pause_begin(&proc, child, signal_first, &child, &hold);
+			if (write(told[1], &rc, 1) == 1)
+				pause();
+			_exit(1);
+		}
+		assert_int_equal(read(told[0], &rc, 1), 1);
+		kill(holder, SIGKILL);
+		waitpid(holder, NULL, 0);
+		close(told[0]);
+		close(told[1]);
+		if (rc) { /* it was busy: no signal was sent, or it arrived */
+			kill(child, SIGUSR1);
+			i = shared->signals;
+			continue;
+		}
+		while (shared->signals < i)
+			assert_true(dt_clock_ns() - start_ns < DEADLINE_NS);
+	}
+	finish(&proc, child);
+}
+
+static volatile sig_atomic_t stolen;
+
+static void on_child(int number)
+{
+	int status;
+
+	(void)number;
+	while (waitpid(-1, &status, WNOHANG) > 0)
+		stolen += WIFSTOPPED(status);
+}
+
+/* The program that we are part of may wait for all its children, and gets what tells of a stop before us. */
+static void stops_that_others_take_notice_of(void **state)
+{
+	struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART}, before;
+	uint64_t start_ns = dt_clock_ns();
+	struct dt_proc proc;
+	int child = start(&proc, false);
+	int seen = 0;
+
+	(void)state;
+	sigaction(SIGCHLD, &action, &before);
+	while (seen < 5) {
+		struct dt_pause_hold hold;
+		int rc;
+
+		stolen = 0;
+		rc = dt_pause_begin(&proc, child, NULL, NULL, &hold);
+		if (rc == 0)
+			dt_pause_end(&hold);
+		seen += rc == 0 && stolen;
+		assert_true(dt_clock_ns() - start_ns < DEADLINE_NS);
+	}
+	sigaction(SIGCHLD, &before, NULL);
+	finish(&proc, child);
+}
+
 static void a_target_may_be_killed_while_it_is_held(void **state)
 {
 	(void)state;
@@ -269,6 +352,8 @@ int main(void)
 	    cmocka_unit_test(a_pause_ends_by_itself),
 	    cmocka_unit_test(a_thread_in_a_system_call_is_left_alone),
 	    cmocka_unit_test(signals_arrive_in_spite_of_pauses),
+	    cmocka_unit_test(a_signal_survives_whoever_holds_the_target),
+	    cmocka_unit_test(stops_that_others_take_notice_of),
 	    cmocka_unit_test(a_target_may_be_killed_while_it_is_held),
 	    cmocka_unit_test(a_thread_that_is_gone_is_told),
 	    cmocka_unit_test(a_perch_that_held_saw_nothing_move),
