@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,6 +99,14 @@ int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info)
 		result.tracer = (int)tracer;
 	*info = result;
 	return 0;
+}
+
+bool dt_proc_borrows_memory(const struct dt_proc *proc)
+{
+	struct dt_proc_info info;
+
+	return dt_proc_info(proc, &info) == 0 && info.ppid > 0 &&
+	       syscall(SYS_kcmp, proc->pid, info.ppid, KCMP_VM, 0, 0) == 0;
 }
 
 const char *dt_proc_command(const struct dt_proc *proc, struct dt_arena *arena)

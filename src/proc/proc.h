@@ -85,6 +85,11 @@ int dt_thread_call_parse(const char *text, size_t length, struct dt_thread_call 
 const char *dt_syscall_name(long number);
 bool dt_syscall_waits(long number);
 
+/* The thread that traces this one, 0 if none does or it cannot be told. */
+int dt_thread_tracer(const struct dt_proc *proc, int tid);
+/* The process that a thread of the host belongs to, 0 if it is gone. */
+int dt_thread_process(int tid);
+
 /* ---- namespaces ---- */
 
 /* The thread's id in its own innermost PID namespace (last number of NSpid in task/TID/status; tid itself on old
@@ -153,6 +158,9 @@ const char *dt_proc_executable(const struct dt_proc *proc, struct dt_arena *aren
 const char *dt_proc_container(const struct dt_proc *proc, struct dt_arena *arena);
 /* The same from the text of a cgroup file. */
 const char *dt_container_parse(const char *cgroup, struct dt_arena *arena);
+
+/* Does it work in the memory of its parent, as between vfork() and exec()? False where that cannot be told. */
+bool dt_proc_borrows_memory(const struct dt_proc *proc);
 
 /* All pids of the host, ascending. The caller frees *pids. */
 int dt_proc_list(int **pids, size_t *count);

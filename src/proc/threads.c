@@ -253,6 +253,37 @@ static ssize_t ns_pids(const struct dt_proc *proc, int tid, int pids[NAMESPACE_D
 	return count;
 }
 
+/* A number of a status file, 0 if it is not there. The lines that we ask for stand before those without a limit. */
+static int status_number(const char *status, const char *key)
+{
+	struct scan scan;
+	uint64_t number;
+
+	return dt_scan_status(status, key, &scan) && scan_decimal(&scan, &number) && number <= INT_MAX ? (int)number
+												       : 0;
+}
+
+int dt_thread_tracer(const struct dt_proc *proc, int tid)
+{
+	char status[STATUS_START];
+
+	return read_thread(proc, tid, "status", status, sizeof(status)) < 0 ? 0 : status_number(status, "TracerPid");
+}
+
+int dt_thread_process(int tid)
+{
+	char status[STATUS_START];
+	struct dt_proc proc;
+	int process = 0;
+
+	if (dt_proc_open(tid, &proc) < 0)
+		return 0;
+	if (dt_proc_read(&proc, "status", status, sizeof(status)) > 0)
+		process = status_number(status, "Tgid");
+	dt_proc_release(&proc);
+	return process;
+}
+
 int dt_thread_ns_tid(const struct dt_proc *proc, int tid, int *ns_tid)
 {
 	int pids[NAMESPACE_DEPTH];

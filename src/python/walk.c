@@ -125,7 +125,17 @@ int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t add
 	words->holder = dt_get64(bytes + layout->gil.last_holder - first);
 	words->locked = (int32_t)dt_get32(bytes + layout->gil.locked - first);
 	words->switches = dt_get64(bytes + layout->gil.switch_number - first);
-	return 0;
+	if (layout->runtime.tstate_current == DT_ABSENT)
+		return 0;
+	return dt_mem_read_u64(mem, python->runtime + layout->runtime.tstate_current, &words->current);
+}
+
+uint64_t dt_walk_runs(const struct dt_gil_words *words)
+{
+	if (words->locked != 1)
+		return 0;
+	return words->current ? words->current
+			      : words->holder; /* just taken: the one that runs is set a moment later */
 }
 
 static int read_interpreter(struct dt_mem *mem, const struct dt_python *python, uint64_t address,

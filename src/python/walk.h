@@ -19,6 +19,8 @@
 struct dt_gil_words {
 	uint64_t address; /* of the GIL; 0: none */
 	uint64_t holder;  /* thread state that has it, or had it last */
+	uint64_t current; /* that runs now, where the runtime keeps it (up to 3.11): C code may have changed from the
+			     one that took the GIL to another one; else 0 */
 	uint64_t switches;
 	int32_t locked; /* -1 not yet made, 0, 1 */
 };
@@ -71,6 +73,9 @@ int dt_walk_interpreters(struct dt_mem *mem, const struct dt_python *python, str
 
 /* Reads the words of one GIL again. */
 int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t address, struct dt_gil_words *words);
+
+/* The thread state that runs with this GIL, 0 if nobody has it. */
+uint64_t dt_walk_runs(const struct dt_gil_words *words);
 
 /* Everything, within the budget of a look. Threads that it was not enough for are there, without frames and with the
  * end DT_WALK_BROKEN. */

@@ -230,9 +230,11 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 	 */
 	if (last && !mark && layout->frame.owner != DT_ABSENT)
 		thread->end = DT_WALK_BROKEN;
-	/* Before 3.11 nothing marks a call from C, but it cannot be a generator that nobody called. */
-	if (layout->frame.owner == DT_ABSENT && chain.count && chain.frames[chain.count - 1].code->resumable)
-		thread->end = DT_WALK_BROKEN;
+	/* Before 3.11 nothing marks a call from C. A generator that nobody called may be one that C resumed, or one
+	 * that has just lost its caller. */
+	if (layout->frame.owner == DT_ABSENT && thread->end == DT_WALK_WHOLE && chain.count &&
+	    chain.frames[chain.count - 1].code->resumable)
+		thread->end = DT_WALK_BETWEEN;
 	if (thread->end == DT_WALK_WHOLE && !ends_at_base(mem, layout, thread->address, last))
 		thread->end = DT_WALK_BROKEN;
 	thread->frames = chain.frames;

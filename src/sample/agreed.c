@@ -46,7 +46,7 @@ int dt_look_until_agreed(struct dt_sampler *s)
 			return -ENOMEM;
 		before = now;
 		for (size_t t = 0; t < now.count; t++) {
-			bool suspect = all || dt_suspects_find(&s->suspects, now.threads[t].address);
+			bool suspect = all || dt_suspects_may_run(&s->suspects, &look->walk, t);
 
 			missing += doubtful(&look->walk.threads[t], suspect) ||
 				   (suspect && now.threads[t].equal < DT_AGREE_LOOKS);
@@ -59,7 +59,7 @@ int dt_look_until_agreed(struct dt_sampler *s)
 		return -ENOMEM;
 	for (size_t t = 0; t < look->thread_count; t++) {
 		struct dt_look_thread *thread = &look->threads[t];
-		bool suspect = all || dt_suspects_find(&s->suspects, thread->walk->address);
+		bool suspect = all || dt_suspects_may_run(&s->suspects, &look->walk, t);
 
 		thread->gil = dt_look_has_gil(look, thread->walk);
 		thread->proof = suspect ? DT_PROOF_AGREE : DT_PROOF_STILL;

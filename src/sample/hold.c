@@ -2,17 +2,17 @@
 #include "sample/hold.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "base/util.h"
 
-#define PERCH_MISSES  3 /* in a row, before pausing */
-#define PAUSE_DENIALS 8 /* before pausing is believed to be forbidden */
-#define WITHOUT_GIL                                                                                                    \
-	12 /* times in a row that the same thread runs without the GIL, before it is believed to go on so              \
-	    */
-#define ENDING_NS 300000
+#define PERCH_MISSES  3           /* in a row, before pausing */
+#define PAUSE_DENIALS 8           /* before pausing is believed to be forbidden */
+#define WITHOUT_GIL   12          /* times in a row that the same thread runs without the GIL: it goes on so */
+#define ENDING_NS     300000      /* in which a thread that ends is gone */
+#define TRACER_NS     2000000     /* to wait for a tracer to go */
+#define TRACED_NS     250000000u  /* one that stays longer is no look of another darter */
+#define BELIEVED_NS   1000000000u /* after which a refusal or a tracer is asked for again */
 
 void dt_holds_begin(struct dt_holds *holds)
 {
@@ -20,6 +20,12 @@ void dt_holds_begin(struct dt_holds *holds)
 	holds->pause_denials = 0;
 	holds->without_gil = 0;
 	holds->tracer = 0;
+	if (holds->met && dt_clock_ns() - holds->met_ns > BELIEVED_NS)
+		holds->met = 0;
+	if (holds->refused_ns && dt_clock_ns() - holds->refused_ns > BELIEVED_NS) {
+		holds->pause_refused = false;
+		holds->refused_ns = 0;
+	}
 }
 
 bool dt_holds_any(const struct dt_holds *holds)
@@ -79,66 +85,54 @@ static enum dt_verdict take_by_perch(struct dt_holds *holds, int tid)
 	return DT_AGAIN;
 }
 
-/* The tracer of the target, unless it is one of our own threads. */
-static int foreign_tracer(const struct dt_proc *proc)
-{
-	struct dt_proc_info info;
-	char path[64];
-
-	if (dt_proc_info(proc, &info) < 0 || !info.tracer)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/task/%d", info.tracer);
-	return access(path, F_OK) == 0 ? 0 : info.tracer;
-}
-
-/* A refusal is final if the kernel says so several times of threads that live on: one that is ending cannot be traced
- * either, and is gone soon after. Nor does it count if a tracer happens to be there. */
+/* A refusal is final if a tracer has the thread and keeps it, or if the kernel says so several times of threads that
+ * live on: one that is ending cannot be traced either, and is gone soon after. */
 static enum dt_verdict denied(struct dt_holds *holds, int tid)
 {
-	holds->tracer = foreign_tracer(holds->proc);
-	if (holds->tracer)
+	int tracer = dt_thread_tracer(holds->proc, tid);
+
+	if (tracer != holds->met)
+		holds->met_ns = dt_clock_ns();
+	holds->met = tracer;
+	if (tracer && dt_clock_ns() - holds->met_ns > TRACED_NS) {
+		holds->tracer = dt_thread_process(tracer);
 		return DT_HOPELESS;
-	nanosleep(&(struct timespec){.tv_nsec = ENDING_NS}, NULL);
-	if (!dt_thread_exists(holds->proc, tid))
+	}
+	nanosleep(&(struct timespec){.tv_nsec = tracer ? TRACER_NS : ENDING_NS}, NULL);
+	if (tracer || !dt_thread_exists(holds->proc, tid))
 		return DT_AGAIN;
 	if (++holds->pause_denials < PAUSE_DENIALS)
 		return DT_AGAIN;
 	holds->pause_refused = true;
+	holds->refused_ns = dt_clock_ns();
 	return DT_HOPELESS;
-}
-
-/* The GIL that a suspect has in hand, NULL if it has none or that cannot be told. If it is the only thread that runs,
- * it is the one that has what is taken. */
-static const struct dt_gil_words *gil_of(const struct dt_suspects *suspects, const struct dt_suspect *suspect)
-{
-	const struct dt_gil_words *taken = NULL;
-
-	for (size_t i = 0; i < suspects->gils; i++) {
-		const struct dt_suspect *holder = &suspects->list[i];
-
-		if (holder->words.locked != 1 || !holder->thread)
-			continue;
-		if (holder->tid == suspect->tid && !holder->odd)
-			return &holder->words;
-		taken = &holder->words;
-	}
-	return suspects->everybody && suspects->running == 1 ? taken : NULL;
-}
-
-static bool has_gil_still(const void *context)
-{
-	const struct dt_holds *holds = context;
-	struct dt_gil_words now;
-
-	return dt_walk_gil(holds->live, holds->python, holds->had.address, &now) == 0 && now.locked == 1 &&
-	       now.holder == holds->had.holder;
 }
 
 static bool all_have_gil(const struct dt_suspects *suspects)
 {
 	for (size_t i = 0; i < suspects->count; i++)
-		if (suspects->list[i].running && !gil_of(suspects, &suspects->list[i]))
+		if (suspects->list[i].running && !dt_suspects_has_gil(suspects, suspects->list[i].tid))
 			return false;
+	return true;
+}
+
+/* Is what the thread has in hand as it was? If no GIL names the thread, it is one of all those that are taken. */
+static bool has_gil_still(const void *context)
+{
+	const struct dt_holds *holds = context;
+	const struct dt_suspects *suspects = holds->asked;
+	bool own = dt_suspects_names(suspects, holds->asked_tid);
+
+	for (size_t i = 0; i < suspects->gils; i++) {
+		const struct dt_suspect *then = &suspects->list[i];
+		struct dt_gil_words now;
+
+		if (then->words.locked != 1 || (own && then->tid != holds->asked_tid))
+			continue;
+		if (dt_walk_gil(holds->live, holds->python, then->words.address, &now) < 0 || now.locked != 1 ||
+		    now.holder != then->words.holder)
+			return false;
+	}
 	return true;
 }
 
@@ -166,13 +160,16 @@ static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_sus
 			continue;
 		if (holds->pause_count == DT_HOLDS)
 			return DT_HOPELESS;
-		holds->had = *gil_of(suspects, suspect);
+		holds->asked = suspects;
+		holds->asked_tid = suspect->tid;
 		rc = dt_pause_begin(holds->proc, suspect->tid, has_gil_still, holds,
 				    &holds->pauses[holds->pause_count]);
 		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
 			return denied(holds, suspect->tid);
 		if (rc < 0)
 			return DT_AGAIN;
+		holds->met = 0;
+		holds->pause_denials = 0;
 		holds->pause_count++;
 	}
 	return DT_PROVEN;

@@ -21,13 +21,18 @@ struct dt_holds {
 	const struct dt_proc *proc;
 	struct dt_mem *live;
 	const struct dt_python *python;
-	bool perch_refused, pause_refused;
+	bool perch_refused;
+	bool pause_refused;                                /* by the caller or by the kernel */
+	uint64_t refused_ns;                               /* when the kernel did, 0: it did not; asked again later */
+	int met;                                           /* the thread that traces a suspect at the moment, 0: none */
+	uint64_t met_ns;                                   /* since when */
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
 	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
 	int tracer;                                        /* another process that traces the target, 0: none was met */
 	int perched;                                       /* tid */
 	struct dt_perch perch;
-	struct dt_gil_words had; /* of the thread that is being stopped: it must have this GIL until then */
+	const struct dt_suspects *asked; /* while one of them is being stopped: it must have its GIL until then */
+	int asked_tid;
 	struct dt_pause_hold pauses[DT_HOLDS];
 	size_t pause_count;
 };

@@ -10,6 +10,7 @@
 #define MANY_THREADS 100 /* for which a second thread of ours pays */
 
 struct labels {
+	const struct dt_holds *holds;
 	const struct dt_proc *proc;
 	const struct dt_python *python;
 	struct dt_tids *tids;
@@ -29,7 +30,14 @@ static int by_tid_then_age(const void *a, const void *b)
 }
 
 /* An id that comes twice in an interpreter belongs to the older thread state: the newer one names its maker until its
- * own thread runs. (A thread that calls into another interpreter has a thread state in each.) */
+ * own thread runs. A thread that calls into another interpreter has a thread state in each; but if it has the GIL in
+ * the older one, the newer one is not what it runs, and names its maker, too. */
+static bool not_its_own(const struct dt_look_thread *newer, const struct dt_look_thread *older)
+{
+	return newer->tid == older->tid &&
+	       (newer->walk->interpreter == older->walk->interpreter || (older->gil && newer->walk->top));
+}
+
 static int settle_ids(const struct labels *labels)
 {
 	struct dt_look *look = labels->look;
@@ -48,8 +56,7 @@ static int settle_ids(const struct labels *labels)
 	}
 	qsort(sorted, look->thread_count, sizeof(*sorted), by_tid_then_age);
 	for (size_t i = look->thread_count; i-- > 1;)
-		if (sorted[i]->tid == sorted[i - 1]->tid &&
-		    sorted[i]->walk->interpreter == sorted[i - 1]->walk->interpreter)
+		if (not_its_own(sorted[i], sorted[i - 1]))
 			sorted[i]->tid = sorted[i]->ns_tid = 0;
 	return 0;
 }
@@ -85,6 +92,8 @@ static void read_state(const struct labels *labels, struct dt_look_thread *threa
 	const struct dt_gil_words *gil = &labels->look->walk.interpreters[thread->walk->interpreter].gil;
 
 	thread->syscall = -1;
+	if (dt_holds_has(labels->holds, thread->tid))
+		thread->state = DT_STATE_RUNNING;
 	if (thread->state != DT_STATE_RUNNING)
 		thread->state = dt_state_of(labels->proc, thread->tid, gil->address, labels->python->layout.gil.size,
 					    &thread->syscall);
@@ -155,10 +164,10 @@ static void find_stopped(const struct labels *labels)
 			look->threads[i].state = DT_STATE_STOPPED;
 }
 
-int dt_label(const struct dt_proc *proc, const struct dt_python *python, struct dt_tids *tids, struct dt_mem *image,
+int dt_label(const struct dt_holds *holds, const struct dt_python *python, struct dt_tids *tids, struct dt_mem *image,
 	     struct dt_arena *arena, struct dt_look *look)
 {
-	const struct labels labels = {proc, python, tids, image, arena, look};
+	const struct labels labels = {holds, holds->proc, python, tids, image, arena, look};
 	int rc = settle_ids(&labels);
 
 	if (rc < 0)

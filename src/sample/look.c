@@ -67,9 +67,7 @@ int dt_look_threads(struct dt_sampler *s)
 
 bool dt_look_has_gil(const struct dt_look *look, const struct dt_walk_thread *thread)
 {
-	const struct dt_gil_words *gil = &look->walk.interpreters[thread->interpreter].gil;
-
-	return gil->locked == 1 && gil->holder == thread->address;
+	return dt_walk_runs(&look->walk.interpreters[thread->interpreter].gil) == thread->address;
 }
 
 void dt_look_tear(struct dt_look *look, struct dt_look_thread *thread, size_t outer_frames)

@@ -203,19 +203,7 @@ static bool stays_unknown(struct dt_sampler *s)
 static int label(struct dt_sampler *s)
 {
 	s->labelled = true;
-	return dt_label(s->proc, s->python, s->tids, s->image, &s->arenas[s->current], &s->look);
-}
-
-/* The one thread that is held may run a suspect that names another one, unless it has a GIL in its own name. */
-static int runner_of(const struct dt_sampler *s, const struct dt_suspect *suspect)
-{
-	int tid = dt_holds_single(&s->holds);
-
-	for (size_t i = 0; i < s->suspects.gils; i++)
-		if (&s->suspects.list[i] != suspect && s->suspects.list[i].tid == tid &&
-		    s->suspects.list[i].words.locked == 1)
-			return 0;
-	return tid;
+	return dt_label(&s->holds, s->python, s->tids, s->image, &s->arenas[s->current], &s->look);
 }
 
 /* The proofs of a look during which everything stood still, and still does. */
@@ -238,13 +226,12 @@ static int judge_threads(struct dt_sampler *s)
 			thread->tid = suspect->tid;
 			thread->ns_tid = suspect->ns_tid;
 		}
-		if (suspect && dt_holds_has(&s->holds, suspect->tid)) {
+		if (suspect && thread->gil && dt_holds_any(&s->holds) && dt_suspects_borrowed(&s->suspects, suspect)) {
+			thread->proof = held;
+			thread->runner = dt_suspects_stranger(&s->suspects);
+		} else if (suspect && dt_holds_has(&s->holds, suspect->tid)) {
 			thread->proof = held;
 			thread->state = DT_STATE_RUNNING;
-		} else if (suspect && thread->gil && s->everybody && dt_holds_any(&s->holds)) {
-			/* It has the GIL, and the thread that it names is blocked. */
-			thread->proof = held;
-			thread->runner = runner_of(s, suspect);
 		}
 		if (thread->walk->end == DT_WALK_BROKEN)
 			dt_look_tear(look, thread, 0);
@@ -269,8 +256,12 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 		return rc;
 	}
 	if (untold(s)) {
-		s->everybody = stays_unknown(s);
+		bool stays = stays_unknown(s);
+
 		nap();
+		if (stays && dt_proc_borrows_memory(s->proc))
+			return -EAGAIN; /* threads of another process may change all that we see */
+		s->everybody = stays;
 		return 0;
 	}
 	if (s->suspects.running) {

@@ -13,8 +13,4 @@ enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_addr
  * place where it tells that a thread is stopped. */
 enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid);
 
-/* The same from a call that was read already. */
-enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_address, uint32_t gil_size,
-			       long *number);
-
 #endif

@@ -235,7 +235,8 @@ bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, stru
 
 static bool same_words(const struct dt_gil_words *a, const struct dt_gil_words *b)
 {
-	return a->holder == b->holder && a->switches == b->switches && a->locked == b->locked;
+	return a->holder == b->holder && a->current == b->current && a->switches == b->switches &&
+	       a->locked == b->locked;
 }
 
 bool dt_suspects_words_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
@@ -277,7 +278,84 @@ uint64_t dt_suspects_switches(const struct dt_suspects *suspects)
 const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread)
 {
 	for (size_t i = 0; i < suspects->gils; i++)
-		if (suspects->list[i].thread == thread)
+		if (suspects->list[i].thread == thread || dt_walk_runs(&suspects->list[i].words) == thread)
 			return &suspects->list[i];
 	return NULL;
+}
+
+bool dt_suspects_may_run(const struct dt_suspects *suspects, const struct dt_walk *walk, size_t thread)
+{
+	const struct dt_walk_thread *it = &walk->threads[thread];
+
+	if (dt_suspects_find(suspects, it->address))
+		return true;
+	for (size_t t = 0; t < walk->thread_count; t++) {
+		const struct dt_walk_thread *other = &walk->threads[t];
+
+		if (other->interpreter != it->interpreter && dt_suspects_find(suspects, other->address) &&
+		    walk->interpreters[other->interpreter].gil.address ==
+			walk->interpreters[it->interpreter].gil.address)
+			return true;
+	}
+	return false;
+}
+
+bool dt_suspects_names(const struct dt_suspects *suspects, int tid)
+{
+	for (size_t i = 0; i < suspects->gils; i++) {
+		const struct dt_suspect *holder = &suspects->list[i];
+
+		if (holder->words.locked == 1 && holder->thread && holder->tid == tid && !holder->odd)
+			return true;
+	}
+	return false;
+}
+
+/* A thread has one GIL at a time. So of several that name the same thread all but the first are somebody else's, and so
+ * are those that name a blocked one, as far as threads run that no GIL names. */
+static bool spare(const struct dt_suspects *suspects, size_t gil)
+{
+	const struct dt_suspect *holder = &suspects->list[gil];
+
+	if (holder->words.locked != 1 || !holder->thread)
+		return false;
+	if (!holder->running || holder->odd)
+		return true;
+	for (size_t i = 0; i < gil; i++)
+		if (suspects->list[i].words.locked == 1 && suspects->list[i].tid == holder->tid)
+			return true;
+	return false;
+}
+
+int dt_suspects_stranger(const struct dt_suspects *suspects)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < suspects->count; i++) {
+		int tid = suspects->list[i].tid;
+
+		if (!suspects->list[i].running || tid == found || dt_suspects_names(suspects, tid))
+			continue;
+		if (found)
+			return 0;
+		found = tid;
+	}
+	return found;
+}
+
+bool dt_suspects_has_gil(const struct dt_suspects *suspects, int tid)
+{
+	if (dt_suspects_names(suspects, tid))
+		return true;
+	if (!suspects->everybody || dt_suspects_stranger(suspects) != tid)
+		return false;
+	for (size_t i = 0; i < suspects->gils; i++)
+		if (spare(suspects, i))
+			return true;
+	return false;
+}
+
+bool dt_suspects_borrowed(const struct dt_suspects *suspects, const struct dt_suspect *suspect)
+{
+	return suspects->everybody && spare(suspects, (size_t)(suspect - suspects->list));
 }

@@ -61,4 +61,20 @@ uint64_t dt_suspects_switches(const struct dt_suspects *suspects);
 /* The suspect that a thread state is, or NULL. */
 const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread);
 
+/* May a suspect run this thread of the walk? Its own, and where interpreters share a GIL those of the other ones: C
+ * code changes from one to another without a trace in the GIL's words. */
+bool dt_suspects_may_run(const struct dt_suspects *suspects, const struct dt_walk *walk, size_t thread);
+
+/* Does a GIL that is taken name this thread? */
+bool dt_suspects_names(const struct dt_suspects *suspects, int tid);
+
+/* The one thread that runs and that no GIL names, 0 if there is none, or several. */
+int dt_suspects_stranger(const struct dt_suspects *suspects);
+
+/* Has the thread a GIL in hand, in its own name or in that of another thread? False also if that cannot be told. */
+bool dt_suspects_has_gil(const struct dt_suspects *suspects, int tid);
+
+/* Is the GIL of this suspect taken by another thread than it names? Can only be true where everybody is suspect. */
+bool dt_suspects_borrowed(const struct dt_suspects *suspects, const struct dt_suspect *suspect);
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct interpreter PyInterpreterState;
 typedef struct thread_state PyThreadState;
@@ -22,6 +23,7 @@ extern PyObject *PyObject_CallObject(PyObject *callable, PyObject *arguments);
 
 EXPORTED void borrowed(PyObject *function);
 EXPORTED void brief(PyObject *function);
+EXPORTED void live_in_memory_of_parent(void);
 
 static PyObject *called;
 
@@ -65,5 +67,14 @@ void brief(PyObject *function)
 		pthread_create(&thread, NULL, run_brief, NULL);
 		pthread_join(thread, NULL);
 		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+	}
+}
+
+/* As between vfork() and exec(): the child has the parent's memory, and the parent's other threads go on in it. */
+void live_in_memory_of_parent(void)
+{
+	if (vfork() == 0) {
+		sleep(3600);
+		_exit(0);
 	}
 }

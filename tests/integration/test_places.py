@@ -149,6 +149,29 @@ def test_another_tracer_has_a_running_target(python):
             assert process_state(program.pid) in "RS"
 
 
+@each(PYTHONS)
+def test_another_tracer_has_one_thread(python):
+    """Not the main one, whose status would tell. When it has gone the thread can be paused again."""
+    need_root()
+    wrap = [need_program("chrt"), "--fifo", "1"]
+    with target(python, "resumed_by_c.py", wrap=wrap) as program:
+        def computing():
+            return next((thread["tid"] for thread in truths.seen(program)["threads"]
+                         if thread["frames"] and thread["frames"][-1]["name"] == "computes"), None)
+
+        def proof(snapshot):
+            return next(thread["proof"] for thread in snapshot["threads"] if thread["tid"] == tid)
+
+        tid = wait_for(computing, "it computes")
+        assert tid != program.pid
+        with traced(tid) as tracer:
+            snapshot = truths.seen(program)
+            assert proof(snapshot) in ("none", "agree"), snapshot
+            assert any(f"traced by process {tracer} " in text for text in snapshot["warnings"]), snapshot["warnings"]
+        snapshot = truths.seen(program)
+        assert proof(snapshot) == "pause" and snapshot["warnings"] == [], snapshot
+
+
 def stays(pid, letter):
     return all(process_state(task.name) == letter for task in Path(f"/proc/{pid}/task").iterdir())
 
@@ -234,5 +257,7 @@ def test_a_process_whose_main_thread_has_ended(python):
 
         thread = wait_for(survivor, "the other thread sleeps")
         assert thread["frames"][0]["name"] == "survive" and thread["proof"] == "still", thread
+        states = {thread["name"]: thread["state"] for thread in truths.seen(program)["threads"]}
+        assert all(state == "unknown" for name, state in states.items() if name != "survivor"), states
         listed = json.loads(darter("ps", "--json").stdout)["processes"]
         assert any(process["pid"] == program.pid and process["doing"] for process in listed), listed

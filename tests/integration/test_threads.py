@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
+from pathlib import Path
 
 import truths
-from harness import USABLE, each, limit, process_state, skip, target, wait_for
+from harness import BUILD, USABLE, darter, each, limit, process_state, skip, target, wait_for
 
 # state, system calls that it may be in
 BLOCKED = {
@@ -171,3 +173,56 @@ def test_greenlets(python):
         greenlet_for(python, folder)
         with target(python, "truth_main.py", "greenlets", env={"PYTHONPATH": folder}) as program:
             truths.check(program)
+
+
+@each(USABLE)
+def test_an_interpreter_that_another_thread_made(python):
+    """Whose thread state names the thread that made it, while another one runs it. Both compute."""
+    with target(python, "lent_interpreter.py") as program:
+        runner = next(int(line.split()[1]) for line in program.lines if line.startswith("runner "))
+
+        def at_work():
+            """The thread state of the interpreter, if it has the GIL."""
+            snapshot = truths.seen(program)
+            assert snapshot["torn"] == 0, snapshot
+            inner = [thread for thread in snapshot["threads"] if thread["frames"] and thread["interpreter"]]
+            assert all(thread["ns_tid"] in (runner, 0) for thread in inner), (runner, snapshot)
+            assert all(thread["state"] == "running" for thread in snapshot["threads"] if thread["gil"]), snapshot
+            return next((thread for thread in inner if thread["gil"]), None)
+
+        for _ in range(20):
+            at_work()
+        thread = wait_for(at_work, "it has the GIL")
+        assert thread["ns_tid"] == runner, (runner, thread)
+        assert [frame["name"] for frame in thread["frames"]] == ["inner", "<module>"], thread
+
+
+@each(USABLE)
+def test_a_generator_that_c_resumed(python):
+    with target(python, "resumed_by_c.py") as program:
+        def shown():
+            snapshot = truths.seen(program)
+            assert snapshot["torn"] == 0, snapshot
+            return sorted(thread["frames"][-1]["name"] for thread in snapshot["threads"] if thread["frames"])
+
+        wait_for(lambda: shown() == ["<module>", "computes", "waits"], "both are shown")
+        for _ in range(10):
+            assert shown() == ["<module>", "computes", "waits"]
+
+
+@each([python for python in USABLE if not python.root])
+def test_a_child_in_the_memory_of_its_parent(python):
+    """What threads of the parent change meanwhile is nothing that can be proven through the child."""
+    with target(python, "vforked.py", BUILD / "tests" / "hammer" / "strange.so") as program:
+        def child():
+            return Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+
+        (pid,) = wait_for(child, "the child")
+        try:
+            done = darter("dump", "--json", pid, check=None)
+            document = json.loads(done.stdout)
+            assert document["snapshots"] == [] and document["errors"][0]["code"] == "not ready", document
+            assert done.returncode != 0
+            assert truths.seen(program)["torn"] == 0
+        finally:
+            os.kill(int(pid), signal.SIGKILL)

@@ -251,3 +251,43 @@ def test_a_program_that_ends_meanwhile(python):
     assert sums["seen"] > 0 and sums["stacks"] > 0 and sums["ended"] + sums["not_found"] > 0, sums
     assert children(os.getpid()) == [], children(os.getpid())
     record_figure(f"Programs that end meanwhile, {python.label}", json.dumps(sums))
+
+
+@contextlib.contextmanager
+def followed(pid):
+    """darter dump --every, in a process group of its own as a shell would put it."""
+    with subprocess.Popen([BUILD / "darter", "dump", "--every", "0.001", "--no-source", "--quiet", str(pid)],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=os.setpgrp) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@alone
+@each([python for python in USABLE if python.version >= (3, 12)])
+def test_ctrl_z_waits_until_nothing_is_held(python):
+    """Two interpreters that compute must be stopped for each look: none of them stands while darter does."""
+    with target(python, "hammer.py", "interpreters") as program, followed(program.pid) as process:
+        time.sleep(0.2)
+        for _ in range(size(30, 300)):
+            time.sleep(0.005)
+            process.send_signal(signal.SIGTSTP)
+            wait_for(lambda: process_state(process.pid) == "T", "darter is stopped")
+            states = [process_state(task.name) for task in Path(f"/proc/{program.pid}/task").iterdir()]
+            assert "t" not in states, states
+            process.send_signal(signal.SIGCONT)
+        assert process.poll() is None
+
+
+@alone
+@each([python for python in USABLE if python.version >= (3, 12)])
+def test_two_at_the_same_program(python):
+    """Each finds threads that the other one holds: for a moment, which is no reason to give up."""
+    with target(python, "hammer.py", "interpreters") as program, followed(program.pid) as process:
+        for _ in range(size(20, 200)):
+            done = subprocess.run([BUILD / "darter", "dump", "--json", str(program.pid)], capture_output=True, text=True,
+                                  check=True)
+            (snapshot,) = json.loads(done.stdout)["snapshots"]
+            assert snapshot["torn"] == 0 and snapshot["warnings"] == [], snapshot
+        assert process.poll() is None

@@ -1,0 +1,31 @@
+"""A child that works in our memory for a while (vfork), while a thread calls and returns. argv[1]: the C library."""
+import ctypes
+import sys
+import threading
+
+
+def leaf_left():
+    pass
+
+
+def leaf_right():
+    pass
+
+
+def left():
+    leaf_left()
+
+
+def right():
+    leaf_right()
+
+
+def runner():
+    while True:
+        left()
+        right()
+
+
+threading.Thread(target=runner, daemon=True).start()
+print("ready", flush=True)
+ctypes.CDLL(sys.argv[1]).live_in_memory_of_parent()
