@@ -3,6 +3,8 @@
  * Python are those of the interpreter that loads it, so that one build serves every version.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,11 +72,16 @@ void brief(PyObject *function)
 	}
 }
 
+static int live(void *unused)
+{
+	(void)unused;
+	return (int)sleep(3600);
+}
+
 /* As between vfork() and exec(): the child has the parent's memory, and the parent's other threads go on in it. */
 void live_in_memory_of_parent(void)
 {
-	if (vfork() == 0) {
-		sleep(3600);
-		_exit(0);
-	}
+	static char stack[1 << 16];
+
+	clone(live, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 }
