@@ -139,8 +139,9 @@ int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot, struc
 	if (!target || !snapshot)
 		return dt_fail(err, DT_EUSAGE, "there is no target to look at");
 	rc = target->sampler ? dt_sampler_look(target->sampler, &look, err) : DT_EAGAIN;
-	if (rc == DT_EAGAIN) { /* another program may run in the process by now */
+	if (rc == DT_EAGAIN) { /* another program may run in the process by now, or its first thread has ended */
 		forget_program(target);
+		dt_proc_outlive(&target->proc);
 		rc = learn_program(target, err);
 		if (rc == 0)
 			rc = dt_sampler_look(target->sampler, &look, err);

@@ -38,50 +38,100 @@ int dt_proc_open(int pid, struct dt_proc *proc)
 
 	if (dir < 0)
 		return dir;
-	*proc = (struct dt_proc){.pid = pid, .living = pid, .dir = dir};
+	*proc = (struct dt_proc){.pid = pid, .living = pid, .dir = dir, .first = -1};
 	return 0;
+}
+
+/* The process through its own directory. It stays that of the process whatever becomes of its threads: after an exec
+ * the thread that made it has the id of the first one. */
+static struct dt_proc whole(const struct dt_proc *proc)
+{
+	return (struct dt_proc){
+	    .pid = proc->pid, .living = proc->pid, .dir = proc->first >= 0 ? proc->first : proc->dir, .first = -1};
+}
+
+static bool lives(const struct dt_proc *proc, int tid)
+{
+	struct dt_thread_stat stat;
+
+	return dt_thread_stat(proc, tid, &stat) == 0 && stat.state != 'Z' && stat.state != 'X' && !stat.ending;
+}
+
+static void read_through(struct dt_proc *proc, int tid, int dir)
+{
+	if (proc->first >= 0)
+		close(proc->dir);
+	else
+		proc->first = proc->dir;
+	proc->dir = dir;
+	proc->living = tid;
+}
+
+static void read_through_first(struct dt_proc *proc)
+{
+	if (proc->first < 0)
+		return;
+	close(proc->dir);
+	*proc = whole(proc);
 }
 
 /* /proc/TID is there for every thread, though it is not listed, and is the same as /proc/PID but for what a dead thread
  * has lost. */
 void dt_proc_outlive(struct dt_proc *proc)
 {
+	const struct dt_proc all = whole(proc);
 	dt_auto_free int *tids = NULL;
-	struct dt_thread_stat stat;
 	size_t count;
-	int dir;
 
-	if (dt_thread_stat(proc, proc->pid, &stat) < 0 || stat.state != 'Z' || dt_proc_threads(proc, &tids, &count) < 0)
+	if (lives(&all, proc->pid)) {
+		read_through_first(proc);
+		return;
+	}
+	if (dt_proc_threads(&all, &tids, &count) < 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		if (dt_thread_stat(proc, tids[i], &stat) < 0 || stat.state == 'Z' || stat.state == 'X')
-			continue;
-		dir = open_dir(tids[i]);
+		int dir = lives(&all, tids[i]) ? open_dir(tids[i]) : -1;
+
 		if (dir < 0)
 			continue;
-		close(proc->dir);
-		proc->dir = dir;
-		proc->living = tids[i];
-		return;
+		if (lives(&all, tids[i])) { /* still: so it was not another one that was opened */
+			read_through(proc, tids[i], dir);
+			return;
+		}
+		close(dir);
 	}
 }
 
 void dt_proc_release(struct dt_proc *proc)
 {
-	if (proc->pid > 0 && proc->dir >= 0)
-		close(proc->dir);
-	*proc = (struct dt_proc){.dir = -1};
+	if (proc->pid > 0) {
+		read_through_first(proc);
+		if (proc->dir >= 0)
+			close(proc->dir);
+	}
+	*proc = (struct dt_proc){.dir = -1, .first = -1};
+}
+
+/* The first thread of a process may end before the others: it stays a zombie while they go on. */
+static bool over(const struct dt_proc *all)
+{
+	struct dt_proc_info info;
+	int rc = dt_proc_stat_info(all, &info);
+
+	if (rc < 0)
+		return rc == -ESRCH;
+	return (info.state == 'Z' || info.state == 'X' || info.ending) && info.threads <= 1;
 }
 
 bool dt_proc_ended(const struct dt_proc *proc)
 {
-	struct dt_proc_info info;
-	int rc = dt_proc_stat_info(proc, &info);
+	const struct dt_proc all = whole(proc);
 
-	if (rc < 0)
-		return rc == -ESRCH;
-	/* The first thread of a process may end before the others: it stays a zombie while they go on. */
-	return (info.state == 'Z' || info.state == 'X') && info.threads <= 1;
+	/* A first thread that makes room for one that execs may look like the last one, but not twice. */
+	for (int asked = 0; asked < 2; asked++)
+		if (!over(&all))
+			return false;
+	return true;
 }
 
 /* ENOENT: is the file unknown to this kernel, or the process gone? Every process has a stat file. */

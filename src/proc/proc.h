@@ -19,7 +19,8 @@
 struct dt_proc {
 	int pid;
 	int living; /* one of its threads that has not ended: whose memory to read */
-	int dir;    /* /proc/PID */
+	int dir;    /* /proc/PID, or that of the living thread */
+	int first;  /* /proc/PID where dir is that of another thread, else -1 */
 };
 
 /* -ESRCH if there is no such process. */
@@ -27,10 +28,12 @@ int dt_proc_open(int pid, struct dt_proc *proc);
 void dt_proc_release(struct dt_proc *proc);
 
 /* The first thread of a process may end before the others. It stays as a zombie without memory or files, so from then
- * on everything is read through another thread. Does nothing for an ordinary process. */
+ * on everything is read through another thread; if that one ends, or an exec made it the first, this is called again.
+ * Does nothing for an ordinary process. */
 void dt_proc_outlive(struct dt_proc *proc);
 
-/* True once the process is gone or a zombie. */
+/* True once the process is gone, a zombie, or past the point from where it can only end. Asks for the whole process:
+ * the thread that it is read through may have ended long before. */
 bool dt_proc_ended(const struct dt_proc *proc);
 
 /* Reads a small file of the process ("status", "task/12/stat") into the buffer with one open, one read and one close;
@@ -62,6 +65,7 @@ struct dt_thread_stat {
 	int rt_priority;    /* 0 for ordinary threads */
 	uint64_t cpu_ticks; /* utime + stime */
 	uint64_t start_ticks;
+	bool ending; /* it may have no memory any more, though it is not yet a zombie */
 	char comm[64];
 };
 int dt_thread_stat(const struct dt_proc *proc, int tid, struct dt_thread_stat *stat);
@@ -134,7 +138,8 @@ struct dt_proc_info {
 	uint64_t cpu_ticks;   /* utime + stime of all threads */
 	uint64_t start_ticks; /* since boot */
 	char state;
-	int tracer; /* pid of the process that traces it, 0 if none */
+	bool ending; /* of the first thread, as in struct dt_thread_stat */
+	int tracer;  /* pid of the process that traces it, 0 if none */
 };
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info);
 /* The same from the text of a stat file, which knows neither uid nor tracer. */

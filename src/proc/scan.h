@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* PF_EXITING, in field 9 of a stat file: set before a thread gives its memory back. */
+#define SCAN_EXITING 4u
+
 struct scan {
 	const char *at, *end;
 };

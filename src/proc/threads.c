@@ -98,12 +98,14 @@ int dt_proc_threads(const struct dt_proc *proc, int **tids, size_t *count)
 /* Fields are numbered as in proc_pid_stat(5); the cursor stands on field 3, behind the last ')'. */
 static bool parse_stat(struct scan *scan, struct dt_thread_stat *stat)
 {
-	uint64_t user, system, start, processor, priority, policy;
+	uint64_t flags, user, system, start, processor, priority, policy;
 
 	if (scan->end - scan->at < 2)
 		return false;
 	stat->state = *scan->at;
-	if (!scan_skip(scan, 11) || !scan_decimal(scan, &user) || !scan_char(scan, ' ') || !scan_decimal(scan, &system))
+	if (!scan_skip(scan, 6) || !scan_decimal(scan, &flags)) /* field 9 */
+		return false;
+	if (!scan_skip(scan, 5) || !scan_decimal(scan, &user) || !scan_char(scan, ' ') || !scan_decimal(scan, &system))
 		return false;
 	if (!scan_skip(scan, 7) || !scan_decimal(scan, &start)) /* field 22 */
 		return false;
@@ -112,6 +114,7 @@ static bool parse_stat(struct scan *scan, struct dt_thread_stat *stat)
 	if (!scan_char(scan, ' ') || !scan_decimal(scan, &priority) || !scan_char(scan, ' ') ||
 	    !scan_decimal(scan, &policy))
 		return false;
+	stat->ending = flags & SCAN_EXITING;
 	stat->cpu_ticks = user + system;
 	stat->start_ticks = start;
 	stat->processor = (int)DT_MIN(processor, (uint64_t)INT_MAX);

@@ -58,20 +58,28 @@ bool dt_find_young(const struct dt_proc *proc)
 	return dt_proc_info(proc, &info) == 0 && dt_proc_age(&info) < YOUNG_SECONDS;
 }
 
+/* An exec puts other memory in the place of the one that was read; a thread takes its view of it along when it ends. */
+static int fail_no_memory(const struct dt_proc *proc, const char *name, struct dt_error *err)
+{
+	return dt_fail(err, DT_EAGAIN, "process %d (%s) has no memory at this moment: it is beginning or ending",
+		       proc->pid, name);
+}
+
 static int fail_no_maps(const struct dt_proc *proc, const char *name, struct dt_error *err)
 {
+	bool ended = dt_proc_ended(proc);
 	struct dt_proc_info info;
+	bool known = dt_proc_info(proc, &info) == 0;
 
-	if (dt_proc_info(proc, &info) < 0 || info.state == 'X')
-		return dt_fail(err, DT_EENDED, "process %d (%s) has ended", proc->pid, name);
-	if (info.state == 'Z')
+	if (ended && known && info.state == 'Z')
 		return dt_fail(err, DT_EENDED,
 			       "process %d (%s) has ended; it is a zombie until process %d takes notice", proc->pid,
 			       name, info.ppid);
-	if (proc->pid == 2 || info.ppid == 2)
+	if (ended)
+		return dt_fail(err, DT_EENDED, "process %d (%s) has ended", proc->pid, name);
+	if (known && (proc->pid == 2 || info.ppid == 2))
 		return dt_fail(err, DT_ENOTPYTHON, "process %d (%s) is a thread of the kernel", proc->pid, name);
-	return dt_fail(err, DT_EAGAIN, "process %d (%s) has no memory at this moment: it is beginning or ending",
-		       proc->pid, name);
+	return fail_no_memory(proc, name, err);
 }
 
 int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_find_cache *cache, struct dt_error *err)
@@ -104,7 +112,9 @@ int dt_find_fail_errno(const struct dt_proc *proc, int code, struct dt_error *er
 		return dt_fail(err, DT_EPERMISSION, "process %d (%s) may not be read", proc->pid, name);
 	case -ESRCH:
 	case -ENOENT:
-		return dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
+		if (dt_proc_ended(proc))
+			return dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
+		return fail_no_memory(proc, name, err);
 	case -ENOMEM:
 	case -EFBIG:
 		return dt_fail(err, DT_EMEMORY, "the memory map of process %d (%s) is too large to be read", proc->pid,

@@ -294,9 +294,10 @@ static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
 {
 	int pid = s->proc->pid;
 
-	if (rc == -ESRCH || dt_proc_ended(s->proc))
+	if (dt_proc_ended(s->proc))
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
 	switch (rc) {
+	case -ESRCH: /* the memory that was known, or the thread that it was read through */
 	case -EAGAIN:
 	case -EFAULT:
 		dt_fail(err, DT_EAGAIN, "Python in process %d is just starting, ending or becoming another program",
