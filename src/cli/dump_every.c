@@ -1,6 +1,6 @@
 /*
  * darter dump --every: looks again and again until Ctrl-C or until nothing is left to look at. As text the first look
- * at a process is shown whole, and later ones only where something changed; in any other format each round is one whole
+ * at a program is shown whole, and later ones only where something changed; in any other format each round is one whole
  * document, so a round that has begun is not broken off. What was shown is looked at until it ends, also when the
  * selection does not find it any more: its end is told.
  */
@@ -93,7 +93,6 @@ static int show_change(const struct every *every, const struct dt_snapshot *snap
 
 static int show(struct every *every, struct watched *watched, const struct dt_snapshot *snapshot)
 {
-	bool first = !watched->seen.threads;
 	struct dt_change change;
 	int code;
 
@@ -102,7 +101,7 @@ static int show(struct every *every, struct watched *watched, const struct dt_sn
 	code = dt_seen_update(&watched->seen, snapshot, &change);
 	if (code)
 		return code;
-	if (first) {
+	if (change.whole) {
 		if (every->ever)
 			putchar('\n');
 		put_time(snapshot->taken_ns);

@@ -38,6 +38,11 @@ static uint64_t digest_of(const struct dt_thread *thread)
 	return digest;
 }
 
+static uint64_t digest_of_program(const struct dt_snapshot *snapshot)
+{
+	return mix_text(mix_text(0xcbf29ce484222325u, snapshot->executable), snapshot->command);
+}
+
 static int by_identity(const void *a, const void *b)
 {
 	const struct dt_seen_thread *x = a, *y = b;
@@ -80,8 +85,10 @@ int dt_seen_update(struct dt_seen *seen, const struct dt_snapshot *snapshot, str
 	struct dt_seen_thread *now = calloc(count + 1, sizeof(*now));
 	struct dt_thread *changed = calloc(count + 1, sizeof(*changed));
 	struct dt_seen_thread *ended = calloc(seen->count + 1, sizeof(*ended));
+	uint64_t program = digest_of_program(snapshot);
 
 	*change = (struct dt_change){.threads = changed, .ended = ended};
+	change->whole = seen->program != program;
 	if (!now || !changed || !ended) {
 		free(now);
 		dt_change_release(change);
@@ -107,6 +114,6 @@ int dt_seen_update(struct dt_seen *seen, const struct dt_snapshot *snapshot, str
 		seen->threads[i].name = NULL;
 	}
 	dt_seen_release(seen);
-	*seen = (struct dt_seen){now, count};
+	*seen = (struct dt_seen){now, count, program};
 	return 0;
 }

@@ -14,9 +14,11 @@ struct dt_seen_thread {
 struct dt_seen {
 	struct dt_seen_thread *threads; /* sorted */
 	size_t count;
+	uint64_t program; /* digest of what it runs, 0: nothing was seen yet */
 };
 
 struct dt_change {
+	bool whole; /* nothing was seen yet, or another program runs in the process: all is to be shown */
 	struct dt_thread *threads; /* changed or new, in the snapshot's order; the strings are the snapshot's */
 	size_t count, fresh;       /* fresh: how many of them are new */
 	struct dt_seen_thread *ended;

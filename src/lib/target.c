@@ -7,7 +7,8 @@
 #include "base/util.h"
 #include "doctor/refusal.h"
 
-#define NAMES 65536 /* looked at, of all interpreters together: no more threads are shown either */
+#define NAMES       65536 /* looked at, of all interpreters together: no more threads are shown either */
+#define BECOMING_NS UINT64_C(10000000000) /* for Python to come back after an exec, through a shell say */
 
 const char *dt_library_version(void)
 {
@@ -55,6 +56,7 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 		return dt_refusal_explain(pid, err);
 	if (rc < 0)
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
+	dt_live_watch(target->live); /* before anything is learnt, so that all of it is of this program */
 	rc = dt_python_find(&target->proc, target->live, &target->python, err);
 	if (rc == DT_EPERMISSION)
 		return dt_refusal_explain(pid, err);
@@ -131,6 +133,41 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 	return 0;
 }
 
+static int fail_becoming(const struct dt_target *target, struct dt_error *err)
+{
+	dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", target->proc.pid);
+	dt_hint(err, "Try again in a moment.");
+	return DT_EAGAIN;
+}
+
+/* Another program may have the same addresses as the known one. It is asked after the look, so that what was seen and
+ * what is known belong together; a program that has ended since then was still seen. */
+static int look_at_known(struct dt_target *target, const struct dt_look **look, struct dt_error *err)
+{
+	int rc = dt_sampler_look(target->sampler, look, err);
+
+	if (rc != DT_EENDED && dt_live_replaced(target->live, target->python.runtime) && !dt_proc_ended(&target->proc))
+		return fail_becoming(target, err);
+	return rc;
+}
+
+/* Another program may run in the process by now, or its first thread has ended. */
+static int look_at_new(struct dt_target *target, const struct dt_look **look, struct dt_error *err)
+{
+	int rc;
+
+	if (target->sampler)
+		target->lost_ns = dt_clock_ns();
+	forget_program(target);
+	dt_proc_outlive(&target->proc);
+	rc = learn_program(target, err);
+	if (rc == 0)
+		return look_at_known(target, look, err);
+	if (rc == DT_ENOTPYTHON && dt_clock_ns() - target->lost_ns < BECOMING_NS)
+		return fail_becoming(target, err);
+	return rc;
+}
+
 int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot, struct dt_error *err)
 {
 	const struct dt_look *look;
@@ -138,14 +175,9 @@ int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot, struc
 
 	if (!target || !snapshot)
 		return dt_fail(err, DT_EUSAGE, "there is no target to look at");
-	rc = target->sampler ? dt_sampler_look(target->sampler, &look, err) : DT_EAGAIN;
-	if (rc == DT_EAGAIN) { /* another program may run in the process by now, or its first thread has ended */
-		forget_program(target);
-		dt_proc_outlive(&target->proc);
-		rc = learn_program(target, err);
-		if (rc == 0)
-			rc = dt_sampler_look(target->sampler, &look, err);
-	}
+	rc = target->sampler ? look_at_known(target, &look, err) : DT_EAGAIN;
+	if (rc == DT_EAGAIN)
+		rc = look_at_new(target, &look, err);
 	if (rc == DT_EPERMISSION)
 		return dt_refusal_explain(target->proc.pid, err);
 	if (rc == 0)

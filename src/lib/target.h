@@ -23,6 +23,7 @@ struct dt_target {
 	struct dt_names *names; /* of the last look, one for each interpreter; in the look's arena */
 	size_t name_groups;
 	const char *executable, *command, *container;
+	uint64_t lost_ns; /* dt_clock_ns() when the program that was known was gone */
 	struct dt_source source;
 	struct dt_snapshot snapshot;
 };

@@ -22,6 +22,7 @@ struct live {
 	int pid;
 	int proc_dir; /* borrowed */
 	int file;     /* /proc/PID/mem once process_vm_readv was refused, else -1 */
+	int witness;  /* the same of dt_live_watch(), else -1. Never read through: permission is asked for anew */
 	struct iovec local[BATCH], remote[BATCH];
 };
 
@@ -59,10 +60,15 @@ static ssize_t gather_file(struct live *live, const struct dt_range *ranges, siz
 	return (ssize_t)count;
 }
 
+static int open_file(const struct live *live)
+{
+	return openat(live->proc_dir, "mem", O_RDONLY | O_CLOEXEC);
+}
+
 /* True if /proc/PID/mem is open from now on; else *rc says why it could not be. */
 static bool turn_to_file(struct live *live, int *rc)
 {
-	live->file = openat(live->proc_dir, "mem", O_RDONLY | O_CLOEXEC);
+	live->file = open_file(live);
 	if (live->file < 0) {
 		*rc = errno == ENOENT ? -ESRCH : -errno;
 		return false;
@@ -137,6 +143,8 @@ static void live_free(struct dt_mem *mem)
 
 	if (live->file >= 0)
 		close(live->file);
+	if (live->witness >= 0)
+		close(live->witness);
 	free(live);
 }
 
@@ -151,7 +159,27 @@ int dt_mem_open_live(int pid, int proc_dir, struct dt_mem **mem)
 	live->mem = (struct dt_mem){.ops = &live_ops, .stats = {.way = "process_vm_readv"}};
 	live->pid = pid;
 	live->proc_dir = proc_dir;
-	live->file = -1;
+	live->file = live->witness = -1;
 	*mem = &live->mem;
 	return 0;
+}
+
+void dt_live_watch(struct dt_mem *mem)
+{
+	struct live *live = (struct live *)mem;
+
+	if (live->witness < 0)
+		live->witness = open_file(live);
+}
+
+/* Nothing is read, and no error given, of memory that has no users. */
+bool dt_live_replaced(struct dt_mem *mem, uint64_t address)
+{
+	struct live *live = (struct live *)mem;
+	char byte;
+
+	if (live->witness < 0 || address > INT64_MAX)
+		return false;
+	mem->stats.calls++;
+	return pread(live->witness, &byte, 1, (off_t)address) == 0;
 }

@@ -3,11 +3,13 @@
  * that everything that understands Python is written once. Addresses come from the target and are hostile: a read
  * outside of what is mapped fails with -EFAULT, it never faults here.
  *
- * Errors are negative errnos: -EFAULT (not mapped), -ESRCH (the process is gone), -EPERM / -EACCES (not allowed).
+ * Errors are negative errnos: -EFAULT (not mapped), -ESRCH (this memory is gone: the process ended or has other memory
+ * since an exec, or the thread that it is read through ended), -EPERM / -EACCES (not allowed).
  */
 #ifndef DT_MEM_MEM_H
 #define DT_MEM_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +44,13 @@ struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem);
 /* A live process. proc_dir is a descriptor of /proc/PID (borrowed, must outlive the reader). Where process_vm_readv is
  * refused (EPERM or ENOSYS: a seccomp filter on us, not the target's permissions) /proc/PID/mem is read instead. */
 int dt_mem_open_live(int pid, int proc_dir, struct dt_mem **mem);
+
+/* After an exec the same addresses may hold another program. dt_live_watch() remembers the memory that the process has
+ * now, dt_live_replaced() tells whether that is gone: the process ended, or execed since. It costs a read of one byte
+ * at the address, which should be one that is read anyway: it may block as any other. Always false where /proc/PID/mem
+ * may not be opened, and while another process shares the memory (vfork). For live readers only. */
+void dt_live_watch(struct dt_mem *live);
+bool dt_live_replaced(struct dt_mem *live, uint64_t address);
 
 /* A recording: ranges given in memory. What they point to is borrowed. For tests and fuzzing. */
 struct dt_recorded_range {

@@ -1,17 +1,23 @@
 """darter dump --every: what changed, whole documents, the ends of processes."""
 
+import contextlib
 import json
 import re
 import signal
 import subprocess
 
 import schema
-from harness import DARTER, DEADLINE, SYSTEM, darter, each, target
+from harness import BUILD, DARTER, DEADLINE, SYSTEM, USABLE, darter, each, process_state, skip, target, wait_for
 
 
-def every(*words):
-    return subprocess.Popen([DARTER, "dump", "--every", "0.01", *map(str, words)], text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE)
+@contextlib.contextmanager
+def every(*words, wrap=()):
+    with subprocess.Popen([*wrap, DARTER, "dump", "--every", "0.01", *map(str, words)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def documents(output):
@@ -56,6 +62,52 @@ def test_the_end_of_a_process_is_told(how):
     last = documents(output)[-1]
     assert last["snapshots"] == []
     assert [(error["pid"], error["code"]) for error in last["errors"]] == [(program.pid, "ended")]
+
+
+@each(USABLE)
+@each(["process_vm_readv", "/proc/PID/mem"])
+def test_a_process_lives_as_long_as_its_last_thread(python, way):
+    """Its main thread ends, then the one it is read through; the last one execs the same Python, mostly at the same
+    addresses. None of that is the end of it."""
+    wrap = [] if way == "process_vm_readv" else [BUILD / "tests" / "hammer" / "refuse_vm", "EPERM"]
+    if wrap and subprocess.run([*wrap, "true"], capture_output=True).returncode == 77:
+        skip("a seccomp filter cannot be set here")
+    with target(python, "resigning.py") as program, every("--json", program.pid, wrap=wrap) as process:
+        def until(condition):
+            for line in process.stdout:
+                (document,) = documents(line)
+                assert all(error["code"] == "not ready" for error in document["errors"]), document
+                if document["snapshots"] and condition(document["snapshots"][0]):
+                    return
+            raise AssertionError(process.stderr.read())
+
+        def functions(snapshot):
+            return {frame["name"] for thread in snapshot["threads"] for frame in thread["frames"]}
+
+        until(lambda snapshot: {"early", "late"} <= functions(snapshot))
+        program.send("the main thread ends")
+        wait_for(lambda: process_state(program.pid) == "Z", "the main thread has ended")
+        program.send("it has ended")
+        until(lambda snapshot: {"early", "without_main"} <= functions(snapshot))
+        program.send("a thread ends")
+        until(lambda snapshot: "late" in functions(snapshot) and "early" not in functions(snapshot))
+        program.send("the last thread execs")
+        until(lambda snapshot: "again" in functions(snapshot) and snapshot["command"].endswith(" again"))
+        program.send("the end")
+        output, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0 and errors == f"darter: process {program.pid} ended\n", errors
+    assert documents(output)[-1]["errors"][-1]["code"] == "ended", output
+
+
+def test_another_program_is_shown_whole():
+    with target(SYSTEM, "reborn.py", "before") as program, every("--no-source", program.pid) as process:
+        assert process.stdout.readline().endswith("reborn.py before\n")
+        program.send("become another program")
+        head = next(line for line in process.stdout if line.startswith("[") and " changed" not in line)
+        assert re.search(rf"\] Process {program.pid}: .*reborn.py after\n", head), head
+        process.send_signal(signal.SIGINT)
+        assert process.wait(DEADLINE) == 0
+        assert process.stderr.read() == ""
 
 
 @each([signal.SIGINT, signal.SIGTERM])

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static uint8_t *area;
 
 struct child {
 	int pid, dir;
-	int hold; /* the child ends when this is closed */
+	int hold; /* the child ends when this is closed; at a byte it becomes another program */
 	struct dt_mem *mem;
 };
 
@@ -37,8 +38,8 @@ static void child_main(int ready, int hold)
 		area[i] = (uint8_t)(i * 7 + i / PAGE);
 	if (munmap(area + 2 * PAGE, PAGE) < 0 || write(ready, &byte, 1) != 1)
 		_exit(1);
-	while (read(hold, &byte, 1) > 0)
-		;
+	if (read(hold, &byte, 1) > 0 && dup2(hold, STDIN_FILENO) == STDIN_FILENO)
+		execl("/bin/cat", "cat", NULL);
 	_exit(0);
 }
 
@@ -161,6 +162,50 @@ static void test_live(void **state)
 	assert_true(dt_mem_stats(child->mem).calls <= stats.calls + 6);
 	end_child(child);
 	assert_int_equal(dt_mem_read(child->mem, (uint64_t)(uintptr_t)area, &stats, 8), -ESRCH);
+}
+
+static void test_an_end_replaces_memory(void **state)
+{
+	struct child *child = *state;
+	uint64_t address = (uint64_t)(uintptr_t)area;
+
+	assert_false(dt_live_replaced(child->mem, address)); /* nothing is watched */
+	dt_live_watch(child->mem);
+	dt_live_watch(child->mem);
+	assert_false(dt_live_replaced(child->mem, address));
+	assert_false(dt_live_replaced(child->mem, address + 2 * PAGE)); /* a hole is no end */
+	assert_false(dt_live_replaced(child->mem, UINT64_MAX));
+	end_child(child);
+	assert_true(dt_live_replaced(child->mem, address));
+}
+
+static void test_an_exec_replaces_memory(void **state)
+{
+	struct child *child = *state;
+	uint64_t address = (uint64_t)(uintptr_t)area, start = dt_clock_ns();
+
+	dt_live_watch(child->mem);
+	assert_int_equal(write(child->hold, "", 1), 1);
+	while (!dt_live_replaced(child->mem, address) && dt_clock_ns() - start < 60 * UINT64_C(1000000000))
+		usleep(1000);
+	assert_true(dt_live_replaced(child->mem, address));
+	assert_int_equal(kill(child->pid, 0), 0);
+	assert_int_equal(waitpid(child->pid, NULL, WNOHANG), 0); /* it lives */
+}
+
+/* Without a file there is no witness. */
+static void test_nothing_to_watch(void **state)
+{
+	struct child *child = *state;
+	int empty = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dt_mem *mem;
+
+	assert_int_equal(dt_mem_open_live(child->pid, empty, &mem), 0);
+	dt_live_watch(mem);
+	end_child(child);
+	assert_false(dt_live_replaced(mem, (uint64_t)(uintptr_t)area));
+	dt_mem_free(mem);
+	close(empty);
 }
 
 /* From here on process_vm_readv fails with `code` in the calling process. */
@@ -319,6 +364,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_live, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_an_end_replaces_memory, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_an_exec_replaces_memory, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_nothing_to_watch, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_refused_eperm, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_refused_enosys, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_refused_both, setup, teardown),

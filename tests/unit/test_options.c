@@ -230,10 +230,12 @@ static void test_changes(void **state)
 	assert_int_equal(dt_seen_update(&seen, &snapshot, &change), 0);
 	assert_int_equal(change.count, 2);
 	assert_int_equal(change.fresh, 2);
+	assert_true(change.whole);
 	dt_change_release(&change);
 
 	assert_int_equal(dt_seen_update(&seen, &snapshot, &change), 0);
 	assert_int_equal(change.count + change.ended_count, 0);
+	assert_false(change.whole);
 	dt_change_release(&change);
 
 	frames[0].line = 7;
@@ -254,6 +256,11 @@ static void test_changes(void **state)
 	assert_int_equal(change.count, 0);
 	assert_int_equal(change.ended_count, 2);
 	assert_string_equal(change.ended[0].name, "worker");
+	dt_change_release(&change);
+
+	snapshot.command = "another program";
+	assert_int_equal(dt_seen_update(&seen, &snapshot, &change), 0);
+	assert_true(change.whole);
 	dt_change_release(&change);
 	dt_seen_release(&seen);
 }
