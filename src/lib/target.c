@@ -136,7 +136,7 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 static int fail_becoming(const struct dt_target *target, struct dt_error *err)
 {
 	dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", target->proc.pid);
-	dt_hint(err, "Try again in a moment.");
+	dt_hint(err, "try again in a moment");
 	return DT_EAGAIN;
 }
 
