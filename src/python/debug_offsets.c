@@ -260,6 +260,8 @@ static int derive_gil(const struct reader *reader, struct parsed *parsed)
 	layout->gil.last_holder = holder;
 	layout->gil.locked = locked;
 	layout->gil.switch_number = locked + 8;
+	/* Its first word where it has one more than usual. The table has its place, too: 0 in every build. */
+	layout->gil.enabled = layout->free_threaded ? 0 : DT_ABSENT;
 	layout->gil.size = holder + 200; /* then two mutexes (40 bytes) and two condition variables (48) */
 	if (layout->gil.size > parsed->sizes[INTERP] - extra->gil)
 		return refuse(reader, "the GIL is said to lie at %u of %u bytes", extra->gil, parsed->sizes[INTERP]);
@@ -281,8 +283,13 @@ static int derive(const struct reader *reader, struct parsed *parsed)
 		return refuse(reader, "the garbage collector is said to lie at %u", parsed->extra.gc);
 	layout->interpreter.gc_collecting = parsed->extra.gc + parsed->extra.gc_collecting;
 
+	/* Behind the status: who holds and who wants the GIL (from 3.14 and 3.15 on), what made it, the state. */
 	if (reader->shape == SHAPE_14)
 		layout->thread.holds_gil = layout->thread.status + 4;
+	layout->thread.state = layout->thread.status + (reader->shape == SHAPE_13   ? 8
+							: reader->shape == SHAPE_14 ? 12
+										    : 16);
+	layout->code.units = layout->tuple.ob_size; /* of every object with a size */
 	/* Before the bytecode: an int, a pointer, and on free-threaded builds with code per thread one more. */
 	layout->code.firsttraceable = sizes[CODE] - (layout->code.tlbc == DT_ABSENT ? 16 : 24);
 	if (layout->type.basicsize == DT_ABSENT) {
@@ -299,7 +306,7 @@ static int derive(const struct reader *reader, struct parsed *parsed)
 	    layout->unicode.compact_size <= layout->unicode.ascii_size || layout->unicode.compact_size > sizes[UNICODE])
 		return refuse(reader, "the heads of strings are said to have %u and %u bytes",
 			      layout->unicode.ascii_size, layout->unicode.compact_size);
-	if (layout->thread.holds_gil != DT_ABSENT && layout->thread.holds_gil > sizes[THREAD] - 4)
+	if (layout->thread.state > sizes[THREAD] - 4)
 		return refuse(reader, "thread_state.status is said to lie at %u", layout->thread.status);
 	return derive_gil(reader, parsed);
 }

@@ -12,6 +12,9 @@
 
 #define DT_ABSENT UINT32_MAX
 
+/* Of thread.state. */
+#define DT_THREAD_ATTACHED 1
+
 enum dt_ip_kind {
 	DT_IP_LASTI_BYTES, /* 3.8, 3.9: int, byte offset of the last instruction */
 	DT_IP_LASTI_UNITS, /* 3.10: int, in units of two bytes */
@@ -69,6 +72,7 @@ struct dt_layout {
 		uint32_t last_holder;   /* pointer to a thread state */
 		uint32_t locked;        /* int */
 		uint32_t switch_number; /* unsigned long */
+		uint32_t enabled;       /* int, free-threaded builds: 0 while nobody needs it; else DT_ABSENT */
 	} gil;
 	struct {
 		uint32_t size;
@@ -81,6 +85,7 @@ struct dt_layout {
 		uint32_t datastack_chunk;  /* 3.11+ */
 		uint32_t status;           /* bit field, 3.12+ */
 		uint32_t holds_gil;        /* int, 3.14+ */
+		uint32_t state;            /* int, 3.13+: DT_THREAD_ATTACHED while its thread may run Python */
 	} thread;
 	struct { /* 3.11, 3.12 */
 		uint32_t size, current_frame, previous;
@@ -108,7 +113,8 @@ struct dt_layout {
 		uint32_t flags;          /* int; DT_ABSENT from 3.13 on */
 		uint32_t firsttraceable; /* int, 3.11+, in code units; DT_ABSENT before */
 		uint32_t bytecode;       /* 3.11+: co_code_adaptive inside the code object; before: pointer to bytes */
-		uint32_t tlbc;           /* free-threaded 3.14+ */
+		uint32_t tlbc;           /* free-threaded 3.14+: pointer to {size, copies of the bytecode} */
+		uint32_t units;          /* 3.11+: how many code units it has (two bytes each) */
 	} code;
 	struct {
 		uint32_t size, ob_type;

@@ -34,6 +34,7 @@ const struct dt_layout dt_layout_3_10 = {
 		.last_holder = 8,
 		.locked = 16,
 		.switch_number = 24,
+		.enabled = DT_ABSENT,
 	},
 	.thread = {
 		.size = 280,
@@ -48,6 +49,7 @@ const struct dt_layout dt_layout_3_10 = {
 		.datastack_chunk = DT_ABSENT,
 		.status = DT_ABSENT,
 		.holds_gil = DT_ABSENT,
+		.state = DT_ABSENT,
 	},
 	.cframe = {
 		.size = DT_ABSENT,
@@ -79,6 +81,7 @@ const struct dt_layout dt_layout_3_10 = {
 		.firsttraceable = DT_ABSENT,
 		.bytecode = 48,
 		.tlbc = DT_ABSENT,
+		.units = DT_ABSENT,
 	},
 	.object = {
 		.size = 16,

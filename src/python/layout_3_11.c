@@ -34,6 +34,7 @@ const struct dt_layout dt_layout_3_11 = {
 		.last_holder = 8,
 		.locked = 16,
 		.switch_number = 24,
+		.enabled = DT_ABSENT,
 	},
 	.thread = {
 		.size = 360,
@@ -48,6 +49,7 @@ const struct dt_layout dt_layout_3_11 = {
 		.datastack_chunk = 296,
 		.status = DT_ABSENT,
 		.holds_gil = DT_ABSENT,
+		.state = DT_ABSENT,
 	},
 	.cframe = {
 		.size = 24,
@@ -79,6 +81,7 @@ const struct dt_layout dt_layout_3_11 = {
 		.firsttraceable = 168,
 		.bytecode = 184,
 		.tlbc = DT_ABSENT,
+		.units = 16,
 	},
 	.object = {
 		.size = 16,

@@ -34,6 +34,7 @@ const struct dt_layout dt_layout_3_12 = {
 		.last_holder = 8,
 		.locked = 16,
 		.switch_number = 24,
+		.enabled = DT_ABSENT,
 	},
 	.thread = {
 		.size = 288,
@@ -48,6 +49,7 @@ const struct dt_layout dt_layout_3_12 = {
 		.datastack_chunk = 232,
 		.status = 24,
 		.holds_gil = DT_ABSENT,
+		.state = DT_ABSENT,
 	},
 	.cframe = {
 		.size = 16,
@@ -79,6 +81,7 @@ const struct dt_layout dt_layout_3_12 = {
 		.firsttraceable = 176,
 		.bytecode = 192,
 		.tlbc = DT_ABSENT,
+		.units = 16,
 	},
 	.object = {
 		.size = 16,

@@ -113,9 +113,17 @@ int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t add
 	uint32_t last = DT_MAX(layout->gil.last_holder, DT_MAX(layout->gil.locked, layout->gil.switch_number));
 	int rc;
 
-	*words = (struct dt_gil_words){.address = address};
+	*words = (struct dt_gil_words){0};
 	if (!address)
 		return 0;
+	if (layout->gil.enabled != DT_ABSENT) {
+		uint32_t enabled;
+
+		rc = dt_mem_read_u32(mem, address + layout->gil.enabled, &enabled);
+		if (rc < 0 || !enabled)
+			return rc;
+	}
+	words->address = address;
 	if (last - first + sizeof(uint64_t) > sizeof(bytes))
 		return -EINVAL;
 	/* One read, so that the three words belong together as far as the hardware goes. */
@@ -211,56 +219,63 @@ int dt_walk_interpreters(struct dt_mem *mem, const struct dt_python *python, str
 static int read_thread(struct dt_mem *mem, const struct dt_layout *layout, uint64_t address,
 		       struct dt_walk_thread *thread)
 {
+	uint32_t state = 0;
 	int rc;
 
 	thread->address = address;
 	rc = dt_mem_read_u64(mem, address + layout->thread.thread_id, &thread->ident);
 	if (rc == 0 && layout->thread.native_thread_id != DT_ABSENT)
 		rc = dt_mem_read_u64(mem, address + layout->thread.native_thread_id, &thread->native);
+	if (rc == 0 && layout->thread.state != DT_ABSENT)
+		rc = dt_mem_read_u32(mem, address + layout->thread.state, &state);
+	thread->attached = state == DT_THREAD_ATTACHED;
 	return rc;
 }
 
-int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
-		struct dt_walk *walk)
+/* Thread states of all interpreters, newest first in each; ends[i] is where those of interpreter i end. */
+static int list_threads(struct dt_mem *mem, const struct dt_layout *layout, struct dt_arena *arena,
+			struct dt_walk *walk, struct addresses *list, size_t **ends)
 {
-	const struct dt_layout *layout = &python->layout;
-	struct addresses list = {0};
-	size_t *ends;
-	int rc;
-
-	rc = dt_walk_interpreters(mem, python, arena, walk);
-	if (rc < 0)
-		return rc;
-	dt_budget_begin(&walk->budget, DT_WALK_FRAMES);
-	dt_code_cache_begin(codes);
-	ends = dt_arena_alloc(arena, walk->interpreter_count * sizeof(*ends));
-	if (!ends)
+	*ends = dt_arena_alloc(arena, walk->interpreter_count * sizeof(**ends));
+	if (!*ends)
 		return -ENOMEM;
 	for (size_t i = 0; i < walk->interpreter_count; i++) {
 		uint64_t interpreter = walk->interpreters[i].address;
 		uint64_t head;
+		int rc = dt_mem_read_u64(mem, interpreter + layout->interpreter.threads_head, &head);
 
-		rc = dt_mem_read_u64(mem, interpreter + layout->interpreter.threads_head, &head);
 		if (rc == 0)
 			rc = follow(mem, arena, head, layout->thread.next, layout->thread.interp, interpreter,
-				    DT_WALK_THREADS, &list, &walk->lists_whole);
+				    DT_WALK_THREADS, list, &walk->lists_whole);
 		if (rc == -EFAULT)
 			walk->lists_whole = false;
 		else if (rc < 0)
 			return rc;
-		ends[i] = list.count;
+		(*ends)[i] = list->count;
 	}
-	walk->threads = dt_arena_calloc(arena, list.count ? list.count : 1, sizeof(*walk->threads));
-	if (!walk->threads)
-		return -ENOMEM;
-	dt_walk_ahead(mem, layout, list.items, list.count);
+	walk->threads = dt_arena_calloc(arena, list->count ? list->count : 1, sizeof(*walk->threads));
+	return walk->threads ? 0 : -ENOMEM;
+}
+
+/* The threads of walk->interpreters; with their frames if there are codes to read them with. */
+static int read_threads(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
+			struct dt_arena *arena, struct dt_walk *walk)
+{
+	struct addresses list = {0};
+	size_t *ends;
+	int rc = list_threads(mem, layout, arena, walk, &list, &ends);
+
+	if (rc < 0)
+		return rc;
+	if (codes)
+		dt_walk_ahead(mem, layout, list.items, list.count);
 	for (size_t i = 0, begin = 0; i < walk->interpreter_count; begin = ends[i++]) {
 		for (size_t at = ends[i]; at-- > begin;) {
 			struct dt_walk_thread *thread = &walk->threads[walk->thread_count];
 
 			thread->interpreter = i;
 			rc = read_thread(mem, layout, list.items[at], thread);
-			if (rc == 0)
+			if (rc == 0 && codes)
 				rc = dt_walk_frames(mem, layout, codes, arena, &walk->budget, thread);
 			if (rc == -EFAULT) {
 				walk->lists_whole = false;
@@ -272,4 +287,23 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 		}
 	}
 	return 0;
+}
+
+int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, struct dt_arena *arena, struct dt_walk *walk)
+{
+	int rc = dt_walk_interpreters(mem, python, arena, walk);
+
+	return rc < 0 ? rc : read_threads(mem, &python->layout, NULL, arena, walk);
+}
+
+int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
+		struct dt_walk *walk)
+{
+	int rc = dt_walk_interpreters(mem, python, arena, walk);
+
+	if (rc < 0)
+		return rc;
+	dt_budget_begin(&walk->budget, DT_WALK_FRAMES);
+	dt_code_cache_begin(codes);
+	return read_threads(mem, &python->layout, codes, arena, walk);
 }

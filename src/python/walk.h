@@ -17,7 +17,7 @@
 #define DT_WALK_FRAMES       500000 /* of all threads together, those that are not shown included */
 
 struct dt_gil_words {
-	uint64_t address; /* of the GIL; 0: none */
+	uint64_t address; /* of the GIL; 0: there is none, or nobody needs it now (free-threaded builds) */
 	uint64_t holder;  /* thread state that has it, or had it last */
 	uint64_t current; /* that runs now, where the runtime keeps it (up to 3.11): C code may have changed from the
 			     one that took the GIL to another one; else 0 */
@@ -43,6 +43,7 @@ struct dt_walk_thread {
 	uint64_t address;             /* of the thread state */
 	uint64_t ident, native;       /* native: id in the target's PID namespace, 0 if Python does not keep it */
 	size_t interpreter;           /* index */
+	bool attached;                /* its thread may run Python; false where Python does not tell */
 	struct dt_walk_frame *frames; /* innermost first */
 	size_t frame_count;
 	uint64_t top; /* innermost frame's address */
@@ -76,6 +77,9 @@ int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t add
 
 /* The thread state that runs with this GIL, 0 if nobody has it. */
 uint64_t dt_walk_runs(const struct dt_gil_words *words);
+
+/* Threads as well, without their frames. */
+int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, struct dt_arena *arena, struct dt_walk *walk);
 
 /* Everything, within the budget of a look. Threads that it was not enough for are there, without frames and with the
  * end DT_WALK_BROKEN. */

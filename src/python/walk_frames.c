@@ -23,6 +23,7 @@
 struct raw_frame {
 	uint64_t previous, code, ip;
 	int32_t lasti;
+	uint32_t tlbc_index;
 	uint8_t owner;
 	bool is_entry;
 };
@@ -50,6 +51,8 @@ static int read_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64
 		size = DT_MAX(size, layout->frame.owner + 1);
 	if (layout->frame.is_entry != DT_ABSENT)
 		size = DT_MAX(size, layout->frame.is_entry + 1);
+	if (layout->frame.tlbc_index != DT_ABSENT)
+		size = DT_MAX(size, layout->frame.tlbc_index + 4);
 	if (size > sizeof(bytes))
 		return -EINVAL;
 	rc = dt_mem_read(mem, address, bytes, size);
@@ -61,6 +64,7 @@ static int read_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64
 	raw->lasti = (int32_t)dt_get32(bytes + layout->frame.ip);
 	raw->owner = layout->frame.owner != DT_ABSENT ? bytes[layout->frame.owner] : 0;
 	raw->is_entry = layout->frame.is_entry != DT_ABSENT && bytes[layout->frame.is_entry];
+	raw->tlbc_index = layout->frame.tlbc_index != DT_ABSENT ? dt_get32(bytes + layout->frame.tlbc_index) : 0;
 	return 0;
 }
 
@@ -69,9 +73,39 @@ static bool is_shim(const struct dt_layout *layout, const struct raw_frame *raw)
 	return layout->frame.owner != DT_ABSENT && raw->owner >= layout->frame.owner_shim_min;
 }
 
+/*
+ * Where the bytecode begins that a frame runs. Free-threaded builds give each thread a copy of its own, and the code
+ * object has a list of them: {how many, pointers}, the first to the bytecode inside of the object. A thread that goes
+ * on with a generator of another one changes index and instruction one after the other, and may be held between: an
+ * instruction that lies outside of the copy is refused, and copies do not overlap.
+ */
+static int bytecode_of(struct dt_mem *mem, const struct dt_layout *layout, const struct raw_frame *raw,
+		       const struct dt_code *code, uint64_t *start)
+{
+	uint64_t copies, count, units;
+	int rc = 0;
+
+	*start = code->bytecode;
+	if (layout->code.tlbc == DT_ABSENT)
+		return 0;
+	if (raw->tlbc_index != 0) {
+		rc = dt_mem_read_u64(mem, code->address + layout->code.tlbc, &copies);
+		if (rc == 0)
+			rc = dt_mem_read_u64(mem, copies, &count);
+		if (rc == 0 && (count > INT32_MAX || raw->tlbc_index >= count))
+			rc = -EINVAL;
+		if (rc == 0)
+			rc = dt_mem_read_u64(mem, copies + 8 + (uint64_t)raw->tlbc_index * 8, start);
+	}
+	if (rc == 0)
+		rc = dt_mem_read_u64(mem, code->address + layout->code.units, &units);
+	if (rc == 0 && (units > INT32_MAX / 2 || raw->ip - *start >= units * 2))
+		rc = -EINVAL;
+	return rc;
+}
+
 /* Byte offset of the current instruction; INT64_MIN if it lies outside of any sane function. */
-static int64_t instruction_offset(const struct dt_layout *layout, const struct raw_frame *raw,
-				  const struct dt_code *code)
+static int64_t instruction_offset(const struct dt_layout *layout, const struct raw_frame *raw, uint64_t bytecode)
 {
 	int64_t offset;
 
@@ -84,7 +118,7 @@ static int64_t instruction_offset(const struct dt_layout *layout, const struct r
 	case DT_IP_INSTR_PTR:
 		break;
 	}
-	offset = (int64_t)(raw->ip - code->bytecode);
+	offset = (int64_t)(raw->ip - bytecode);
 	if (offset < 0)
 		return offset >= -2 ? -1 : INT64_MIN;
 	return offset <= INT32_MAX ? offset : INT64_MIN;
@@ -112,13 +146,17 @@ static int show(struct chain *chain, uint64_t address, const struct raw_frame *r
 {
 	const struct dt_layout *layout = chain->layout;
 	struct dt_walk_frame frame = {.address = address, .entry = raw->is_entry};
+	uint64_t bytecode;
 	int64_t offset;
 	int rc;
 
 	rc = dt_code_get(chain->codes, chain->mem, raw->code, &frame.code);
 	if (rc < 0)
 		return rc;
-	offset = instruction_offset(layout, raw, frame.code);
+	rc = bytecode_of(chain->mem, layout, raw, frame.code, &bytecode);
+	if (rc < 0)
+		return rc;
+	offset = instruction_offset(layout, raw, bytecode);
 	if (offset == INT64_MIN)
 		return -EINVAL;
 	if (layout->code.firsttraceable != DT_ABSENT && raw->owner != layout->frame.owner_generator &&

@@ -32,6 +32,7 @@
 	F(gil.last_holder) \
 	F(gil.locked) \
 	F(gil.switch_number) \
+	F(gil.enabled) \
 	F(thread.size) \
 	F(thread.prev) \
 	F(thread.next) \
@@ -44,6 +45,7 @@
 	F(thread.datastack_chunk) \
 	F(thread.status) \
 	F(thread.holds_gil) \
+	F(thread.state) \
 	F(cframe.size) \
 	F(cframe.current_frame) \
 	F(cframe.previous) \
@@ -69,6 +71,7 @@
 	F(code.firsttraceable) \
 	F(code.bytecode) \
 	F(code.tlbc) \
+	F(code.units) \
 	F(object.size) \
 	F(object.ob_type) \
 	F(type.size) \

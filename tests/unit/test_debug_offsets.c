@@ -19,7 +19,7 @@ struct recorded {
 /* Tables of real interpreters, and of the builds without a GIL that their headers describe. */
 static const struct recorded tables[] = {
     {"3.13", 13, false, 584}, {"3.14", 14, false, 760}, {"3.15", 15, false, 888},
-    {"3.14t", 14, true, 760}, {"3.15t", 15, true, 888},
+    {"3.13t", 13, true, 584}, {"3.14t", 14, true, 760}, {"3.15t", 15, true, 888},
 };
 
 static void load(const struct recorded *recorded, uint8_t table[DT_DEBUG_OFFSETS_MAX])
@@ -61,7 +61,10 @@ static void test_recorded_tables(void **state)
 		assert_int_equal(layout.thread.cframe, DT_ABSENT);
 		assert_int_equal(layout.thread.base_frame == DT_ABSENT, tables[i].minor < 15);
 		assert_int_equal(layout.thread.holds_gil == DT_ABSENT, tables[i].minor < 14);
-		assert_int_equal(layout.code.tlbc != DT_ABSENT, tables[i].free_threaded);
+		assert_int_equal(layout.code.tlbc != DT_ABSENT, tables[i].free_threaded && tables[i].minor >= 14);
+		assert_int_equal(layout.gil.enabled, tables[i].free_threaded ? 0 : DT_ABSENT);
+		assert_int_equal(layout.thread.state - layout.thread.status,
+				 8 + 4 * (DT_MIN(tables[i].minor, 15) - 13));
 		assert_int_equal(layout.object.size, tables[i].free_threaded ? 32 : 16);
 		assert_int_equal(layout.gil.last_holder, tables[i].free_threaded ? 16 : 8);
 		assert_harmless(&layout);
