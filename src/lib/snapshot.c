@@ -52,6 +52,22 @@ static const struct dt_frame *build_frames(struct dt_target *target, const struc
 	return frames;
 }
 
+/* Whether the collector is at work in this thread. Where no GIL tells who runs Python, it is so if nobody else does. */
+static bool collects(const struct dt_look *look, const struct dt_look_thread *thread)
+{
+	const struct dt_walk_interpreter *interpreter = &look->walk.interpreters[thread->walk->interpreter];
+	size_t attached = 0;
+
+	if (!interpreter->collecting)
+		return false;
+	if (interpreter->gil.address || !thread->walk->attached)
+		return thread->gil;
+	for (size_t i = 0; i < look->walk.thread_count && attached < 2; i++)
+		attached += look->walk.threads[i].attached &&
+			    look->walk.threads[i].interpreter == thread->walk->interpreter;
+	return attached == 1;
+}
+
 static int build_thread(struct dt_target *target, const struct dt_look *look, size_t index, struct dt_thread *thread)
 {
 	const struct dt_look_thread *from = &look->threads[index];
@@ -65,7 +81,7 @@ static int build_thread(struct dt_target *target, const struct dt_look *look, si
 	    .state = from->state,
 	    .syscall = dt_syscall_name(from->syscall),
 	    .gil = from->gil,
-	    .gc = interpreter->collecting && from->gil,
+	    .gc = collects(look, from),
 	    .torn = from->torn,
 	    .proof = from->proof,
 	    .frame_count = from->walk->frame_count,

@@ -24,8 +24,7 @@ struct dt_python {
 };
 
 /* DT_ENOTPYTHON, DT_EAGAIN (a Python that has only just begun, or is going away), DT_EUNSUPPORTED (2.7 to 3.7: known
- * and not yet readable; free-threaded builds), DT_EPERMISSION, DT_EENDED. The text of permission errors is filled in by
- * the caller. */
+ * and not yet readable), DT_EPERMISSION, DT_EENDED. The text of permission errors is filled in by the caller. */
 int dt_python_find(const struct dt_proc *proc, struct dt_mem *mem, struct dt_python *python, struct dt_error *err);
 
 /* A quick look at the memory map alone: may this be Python? For choosing among all processes of a host; reads no

@@ -1,8 +1,8 @@
 /*
  * One candidate: a place where a runtime may lie. From 3.13 on it says itself what it is; before that a version that
  * the file tells (Py_Version) chooses the table, else all tables are tried. Why a candidate was not taken is noted: a
- * runtime that was found and cannot be read now (starting, ending) or at all (too old, free-threaded) is the reason to
- * give if no better one comes.
+ * runtime that was found and cannot be read now (starting, ending) or at all (too old) is the reason to give if no
+ * better one comes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -95,10 +95,6 @@ static int try_self_described(struct dt_finder *f, const struct dt_find_candidat
 	bool newer = false;
 	int verdict;
 
-	if (size >= 24 && dt_get64(table + 16) == 1) {
-		dt_find_note_unsupported(f, &version, " where it is built without the GIL (free-threaded)");
-		return DT_FIND_CONTINUE;
-	}
 	if (dt_debug_offsets_layout(table, size, &python->layout, &newer, &err) < 0) {
 		if (better(f, err.code))
 			f->reason = err;

@@ -9,6 +9,7 @@
 #define PERCH_MISSES  3           /* in a row, before pausing */
 #define PAUSE_DENIALS 8           /* before pausing is believed to be forbidden */
 #define WITHOUT_GIL   12          /* times in a row that the same thread runs without the GIL: it goes on so */
+#define LOOSE_WAITS   50          /* in a look, for threads that run without their thread state */
 #define ENDING_NS     300000      /* in which a thread that ends is gone */
 #define TRACER_NS     2000000     /* to wait for a tracer to go */
 #define TRACED_NS     250000000u  /* one that stays longer is no look of another darter */
@@ -19,6 +20,7 @@ void dt_holds_begin(struct dt_holds *holds)
 	holds->perch_misses = 0;
 	holds->pause_denials = 0;
 	holds->without_gil = 0;
+	holds->loose_waits = 0;
 	holds->tracer = 0;
 	if (holds->met && dt_clock_ns() - holds->met_ns > BELIEVED_NS)
 		holds->met = 0;
@@ -108,6 +110,14 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 	return DT_HOPELESS;
 }
 
+static bool is_attached_still(const void *context)
+{
+	const struct dt_attached *attached = context;
+	uint32_t state;
+
+	return dt_mem_read_u32(attached->live, attached->state, &state) == 0 && state == DT_THREAD_ATTACHED;
+}
+
 static bool all_have_gil(const struct dt_suspects *suspects)
 {
 	for (size_t i = 0; i < suspects->count; i++)
@@ -175,6 +185,122 @@ static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_sus
 	return DT_PROVEN;
 }
 
+/* Threads that run and have no thread state attached. */
+struct loose {
+	size_t count;
+	int tid;       /* of the last one */
+	uint64_t mark; /* differs if one of them has got on in Python, as far as that can be seen */
+};
+
+/* The instruction that a thread was at when it left Python; 0 if there is none. */
+static uint64_t instruction_of(const struct dt_holds *holds, const struct dt_suspect *suspect)
+{
+	const struct dt_layout *layout = &holds->python->layout;
+	uint64_t frame = 0, ip = 0;
+
+	if (!suspect->thread || dt_mem_read_u64(holds->live, suspect->thread + layout->thread.frame, &frame) < 0 ||
+	    !frame || dt_mem_read_u64(holds->live, frame + layout->frame.ip, &ip) < 0)
+		return 0;
+	return ip;
+}
+
+static struct loose find_loose(const struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	struct loose loose = {0};
+
+	for (size_t i = 0; i < suspects->count; i++) {
+		const struct dt_suspect *suspect = &suspects->list[i];
+
+		if (!suspect->running || suspect->runs || suspect->tid == loose.tid)
+			continue;
+		loose.count++;
+		loose.tid = suspect->tid;
+		loose.mark = (loose.mark ^ instruction_of(holds, suspect)) * 31 + (uint64_t)suspect->tid;
+	}
+	return loose;
+}
+
+/* Nobody else than those who run Python is stopped. As a rule a system call ends in a moment: one that computes in C is
+ * where it was all the time. */
+static enum dt_verdict wait_for_loose(struct dt_holds *holds, const struct loose *loose)
+{
+	if (loose->mark != holds->loose)
+		holds->without_gil = 0;
+	holds->loose = loose->mark;
+	return ++holds->without_gil > WITHOUT_GIL || ++holds->loose_waits > LOOSE_WAITS ? DT_HOPELESS : DT_AGAIN;
+}
+
+/* Begins to stop each thread that has its thread state attached. */
+static enum dt_verdict start_pauses(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	for (size_t i = 0; i < suspects->count; i++) {
+		const struct dt_suspect *suspect = &suspects->list[i];
+		size_t n = holds->pause_count;
+		int rc;
+
+		if (!suspect->running || !suspect->runs || dt_holds_has(holds, suspect->tid))
+			continue;
+		if (n == DT_HOLDS)
+			return DT_HOPELESS;
+		holds->attached[n] = (struct dt_attached){.live = holds->live,
+							  .state = suspect->runs + holds->python->layout.thread.state};
+		rc = dt_pause_start(holds->proc, suspect->tid, is_attached_still, &holds->attached[n],
+				    &holds->pauses[n]);
+		if (rc == 0)
+			holds->pause_count++;
+		else if (rc != -EBUSY)
+			return DT_AGAIN;
+	}
+	return DT_PROVEN;
+}
+
+/* Waits for all of them. Who blocked before it was stopped is not held, and need not be: suspects are collected again
+ * after this. */
+static enum dt_verdict await_pauses(struct dt_holds *holds)
+{
+	enum dt_verdict verdict = DT_PROVEN;
+	int refused = 0;
+
+	for (size_t i = 0; i < holds->pause_count; i++) {
+		int tid = holds->pauses[i].tid;
+		int rc = dt_pause_wait(&holds->pauses[i]);
+
+		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
+			refused = tid;
+		else if (rc < 0 && rc != -EBUSY)
+			verdict = DT_AGAIN;
+		else
+			holds->met = 0;
+	}
+	if (!refused)
+		holds->pause_denials = 0;
+	return refused ? denied(holds, refused) : verdict;
+}
+
+/* Free-threaded: each thread that has its thread state attached is stopped, all at once, and one that runs without is
+ * perched on. */
+static enum dt_verdict take_attached(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	enum dt_verdict started, awaited;
+	struct loose loose = find_loose(holds, suspects);
+
+	if (loose.count > 1 || (loose.count && (holds->perch_refused || holds->perch_misses >= PERCH_MISSES)))
+		return wait_for_loose(holds, &loose);
+	started = start_pauses(holds, suspects);
+	awaited = await_pauses(holds);
+	if (started != DT_PROVEN || awaited != DT_PROVEN)
+		return started == DT_PROVEN ? awaited : started;
+	return loose.tid ? take_by_perch(holds, loose.tid) : DT_PROVEN;
+}
+
+void dt_holds_take_some(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	if (holds->pause_refused)
+		return;
+	start_pauses(holds, suspects);
+	await_pauses(holds);
+}
+
 static int first_running(const struct dt_suspects *suspects)
 {
 	for (size_t i = 0; i < suspects->count; i++)
@@ -195,7 +321,7 @@ enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *
 		return take_by_perch(holds, first_running(suspects));
 	if (holds->pause_refused)
 		return DT_HOPELESS;
-	verdict = take_by_pause(holds, suspects);
+	verdict = holds->python->layout.free_threaded ? take_attached(holds, suspects) : take_by_pause(holds, suspects);
 	if (verdict != DT_PROVEN)
 		dt_holds_end(holds);
 	return verdict;

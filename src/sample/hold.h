@@ -9,12 +9,17 @@
 #include "sample/perch.h"
 #include "sample/suspects.h"
 
-#define DT_HOLDS 64 /* threads stopped at once */
+#define DT_HOLDS 256 /* threads stopped at once */
 
 enum dt_verdict {
 	DT_PROVEN,
 	DT_AGAIN,    /* something moved */
 	DT_HOPELESS, /* there is no way to hold a suspect here */
+};
+
+struct dt_attached {
+	struct dt_mem *live;
+	uint64_t state; /* where the state of a thread state lies */
 };
 
 struct dt_holds {
@@ -28,12 +33,15 @@ struct dt_holds {
 	uint64_t met_ns;                                   /* since when */
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
 	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
-	int tracer;                                        /* another process that traces the target, 0: none was met */
-	int perched;                                       /* tid */
+	uint64_t loose;       /* free-threaded: where threads were that ran without their thread state */
+	unsigned loose_waits; /* for them, in this look */
+	int tracer;           /* another process that traces the target, 0: none was met */
+	int perched;          /* tid */
 	struct dt_perch perch;
 	const struct dt_suspects *asked; /* while one of them is being stopped: it must have its GIL until then */
 	int asked_tid;
 	struct dt_pause_hold pauses[DT_HOLDS];
+	struct dt_attached attached[DT_HOLDS]; /* free-threaded: what each of them must have attached until then */
 	size_t pause_count;
 };
 
@@ -41,9 +49,13 @@ struct dt_holds {
 void dt_holds_begin(struct dt_holds *holds);
 
 /* Holds every suspect that runs. Nothing is held unless DT_PROVEN is returned. Only a thread that has the GIL is
- * stopped by a pause: one that gave it away may be in the middle of a system call, which a stop would cut short.
- * window_ns: how long the last look took, 0 if there was none; a perch must be short. */
+ * stopped by a pause: one that gave it away may be in the middle of a system call, which a stop would cut short. On
+ * free-threaded builds only one that has its thread state attached is, and a single other one may be perched on
+ * besides. window_ns: how long the last look took, 0 if there was none; a perch must be short. */
 enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects, uint64_t window_ns);
+
+/* Free-threaded: stops those that may be stopped, as far as that goes, and lets the others run. */
+void dt_holds_take_some(struct dt_holds *holds, const struct dt_suspects *suspects);
 
 bool dt_holds_any(const struct dt_holds *holds);
 bool dt_holds_has(const struct dt_holds *holds, int tid);

@@ -143,7 +143,7 @@ static void finish(struct dt_pause_hold *hold)
 	forget(hold);
 }
 
-int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
+int dt_pause_start(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
 		   struct dt_pause_hold *hold)
 {
 	struct dt_thread_call call;
@@ -159,15 +159,28 @@ int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, co
 		return rc;
 	hold->tid = tid;
 	rc = start_tracer(hold);
-	if (rc < 0) {
+	if (rc < 0)
 		forget(hold);
-		return rc;
-	}
+	return rc;
+}
+
+int dt_pause_wait(struct dt_pause_hold *hold)
+{
+	int rc;
+
 	dt_event_await(&hold->decided);
 	rc = hold->result;
 	if (rc < 0)
 		finish(hold);
 	return rc;
+}
+
+int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
+		   struct dt_pause_hold *hold)
+{
+	int rc = dt_pause_start(proc, tid, ask, context, hold);
+
+	return rc < 0 ? rc : dt_pause_wait(hold);
 }
 
 bool dt_pause_held(const struct dt_pause_hold *hold)

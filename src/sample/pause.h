@@ -36,6 +36,12 @@ struct dt_pause_hold {
 int dt_pause_begin(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
 		   struct dt_pause_hold *hold);
 
+/* The same in two steps, to stop several threads at once: those that wait for a CPU get one as soon as others stand.
+ * After 0 of the first, which holds nothing yet, the second must follow. */
+int dt_pause_start(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context,
+		   struct dt_pause_hold *hold);
+int dt_pause_wait(struct dt_pause_hold *hold);
+
 /* True if it has stood still until now. */
 bool dt_pause_held(const struct dt_pause_hold *hold);
 

@@ -96,7 +96,7 @@ static bool stood_still(struct dt_sampler *s)
 	}
 	if (!dt_holds_kept(&s->holds))
 		return false;
-	if (!dt_suspects_words_equal(s->live, s->python, &s->suspects, &s->look.walk))
+	if (!dt_suspects_equal(s->live, s->python, &s->suspects, &s->look.walk))
 		return false;
 	if (s->everybody || !dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk) || single(s))
 		return true;
@@ -155,7 +155,7 @@ static bool worth_showing(struct dt_sampler *s, int *tid)
 
 	for (size_t i = 0; i < s->look.walk.thread_count; i++) {
 		const struct dt_walk_thread *thread = &s->look.walk.threads[i];
-		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->address);
+		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->address, i);
 
 		bool held = suspect && dt_holds_has(&s->holds, suspect->tid);
 
@@ -206,11 +206,37 @@ static int label(struct dt_sampler *s)
 	return dt_label(&s->holds, s->python, s->tids, s->image, &s->arenas[s->current], &s->look);
 }
 
+/* Is a suspect run by another thread than it names, and that one is held? */
+static bool is_borrowed(const struct dt_sampler *s, const struct dt_suspect *suspect,
+			const struct dt_look_thread *thread)
+{
+	if (!suspect || !dt_holds_any(&s->holds))
+		return false;
+	if (s->python->layout.free_threaded)
+		return s->everybody && suspect->attached && !dt_holds_has(&s->holds, suspect->tid);
+	return thread->gil && dt_suspects_borrowed(&s->suspects, suspect);
+}
+
+/* By whom, 0 if that cannot be told. Without a GIL it is the one thread that is held, unless it runs one in its own
+ * name. */
+static int runner_of(const struct dt_sampler *s, const struct dt_suspect *suspect)
+{
+	int tid = dt_holds_single(&s->holds);
+
+	if (!s->python->layout.free_threaded)
+		return dt_suspects_stranger(&s->suspects);
+	for (size_t i = 0; i < s->suspects.states; i++)
+		if (s->suspects.list[i].tid == tid && s->suspects.list[i].runs &&
+		    s->suspects.list[i].runs != suspect->thread)
+			return 0;
+	return tid;
+}
+
 /* The proofs of a look during which everything stood still, and still does. */
 static int judge_threads(struct dt_sampler *s)
 {
 	struct dt_look *look = &s->look;
-	enum dt_proof held = s->holds.perched ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
+	enum dt_proof held = s->holds.pause_count ? DT_PROOF_PAUSE : DT_PROOF_PERCH;
 	int rc = dt_look_threads(s);
 
 	look->torn = 0;
@@ -218,7 +244,7 @@ static int judge_threads(struct dt_sampler *s)
 		return rc;
 	for (size_t i = 0; i < look->thread_count; i++) {
 		struct dt_look_thread *thread = &look->threads[i];
-		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->walk->address);
+		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->walk->address, i);
 
 		thread->proof = DT_PROOF_STILL;
 		thread->gil = dt_look_has_gil(look, thread->walk);
@@ -226,11 +252,11 @@ static int judge_threads(struct dt_sampler *s)
 			thread->tid = suspect->tid;
 			thread->ns_tid = suspect->ns_tid;
 		}
-		if (suspect && thread->gil && dt_holds_any(&s->holds) && dt_suspects_borrowed(&s->suspects, suspect)) {
+		if (is_borrowed(s, suspect, thread)) {
 			thread->proof = held;
-			thread->runner = dt_suspects_stranger(&s->suspects);
+			thread->runner = runner_of(s, suspect);
 		} else if (suspect && dt_holds_has(&s->holds, suspect->tid)) {
-			thread->proof = held;
+			thread->proof = s->holds.perched == suspect->tid ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
 			thread->state = DT_STATE_RUNNING;
 		}
 		if (thread->walk->end == DT_WALK_BROKEN)

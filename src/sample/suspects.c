@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "sample/states.h"
 
 #define STACK_STEP  ((size_t)4096)
 #define STACK_LIMIT ((size_t)256 << 10) /* of a C stack that are searched for the interpreter */
@@ -50,6 +51,18 @@ static bool watch(const struct dt_proc *proc, struct dt_suspect *suspect)
 	return true;
 }
 
+bool dt_suspect_watch(const struct dt_proc *proc, struct dt_mem *live, struct dt_tids *tids, struct dt_suspect *suspect)
+{
+	suspect->tid = dt_tids_of(tids, live, suspect->ident, suspect->native, &suspect->ns_tid);
+	if (watch(proc, suspect))
+		return true;
+	suspect->tid = dt_tids_by_ident(tids, live, suspect->ident, &suspect->ns_tid);
+	if (suspect->tid && watch(proc, suspect))
+		return true;
+	suspect->tid = 0;
+	return false;
+}
+
 /* The last holder may have ended long ago; its memory may be anything by now. Only a thread state that names one of the
  * interpreters counts, unless the GIL is taken: then somebody has it, and we do not know who. */
 static void identify(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
@@ -75,13 +88,8 @@ static void identify(const struct dt_proc *proc, struct dt_mem *live, const stru
 	suspect->thread = thread;
 	suspect->ident = ident;
 	suspect->native = native;
-	suspect->tid = dt_tids_of(tids, live, ident, native, &suspect->ns_tid);
-	if (watch(proc, suspect))
+	if (dt_suspect_watch(proc, live, tids, suspect))
 		return;
-	suspect->tid = dt_tids_by_ident(tids, live, ident, &suspect->ns_tid);
-	if (suspect->tid && watch(proc, suspect))
-		return;
-	suspect->tid = 0;
 	/* Freed memory looks the same for a while. A thread state that is in no list, and has left the GIL, is gone. */
 	if (!suspect->words.locked && !listed(live, layout, interpreter, thread, steps))
 		suspect->thread = 0;
@@ -123,11 +131,27 @@ static void add_everybody(const struct dt_proc *proc, const int *tids, size_t co
 	}
 }
 
+/* The last holder of each GIL. */
+static void collect_holders(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+			    struct dt_tids *tids, const struct dt_walk *walk, struct dt_suspects *suspects)
+{
+	size_t steps = DT_WALK_THREADS;
+
+	for (size_t i = 0; i < walk->interpreter_count; i++) {
+		struct dt_suspect suspect = {.words = walk->interpreters[i].gil};
+
+		if (words_of(suspects, suspect.words.address))
+			continue;
+		identify(proc, live, python, tids, walk, &steps, &suspect);
+		append(suspects, &suspect);
+		suspects->states = ++suspects->gils;
+	}
+}
+
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects)
 {
 	dt_auto_free int *all = NULL;
-	size_t steps = DT_WALK_THREADS;
 	size_t all_count = 0;
 	struct dt_walk walk;
 	int rc;
@@ -138,23 +162,24 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 		if (rc < 0)
 			return rc;
 	}
-	rc = dt_walk_interpreters(live, python, arena, &walk);
+	rc = python->layout.free_threaded ? dt_walk_threads(live, python, arena, &walk)
+					  : dt_walk_interpreters(live, python, arena, &walk);
 	if (rc < 0)
 		return rc;
-	suspects->list = dt_arena_calloc(arena, walk.interpreter_count + all_count, sizeof(*suspects->list));
+	suspects->list = dt_arena_calloc(arena, walk.interpreter_count + walk.thread_count + all_count,
+					 sizeof(*suspects->list));
 	if (!suspects->list)
 		return -ENOMEM;
-	for (size_t i = 0; i < walk.interpreter_count; i++) {
-		struct dt_suspect suspect = {.words = walk.interpreters[i].gil};
-
-		if (words_of(suspects, suspect.words.address))
-			continue;
-		identify(proc, live, python, tids, &walk, &steps, &suspect);
-		append(suspects, &suspect);
-		suspects->gils++;
+	if (python->layout.free_threaded) {
+		dt_states_collect(proc, live, tids, &walk, suspects);
+		rc = dt_states_settle(arena, suspects);
+	} else {
+		collect_holders(proc, live, python, tids, &walk, suspects);
 	}
 	add_everybody(proc, all, all_count, suspects);
-	return 0;
+	if (python->layout.free_threaded)
+		dt_states_lend(suspects);
+	return rc;
 }
 
 /* A thread state that is found where the last holder was must be the same one. */
@@ -222,11 +247,27 @@ static bool may_be_run_by_another(struct dt_mem *live, const struct dt_python *p
 	return !runs_python(live, python, suspect);
 }
 
+/* The same of a thread state that needs no GIL. The walk must be equal. */
+static bool state_may_be_run_by_another(struct dt_mem *live, const struct dt_python *python,
+					const struct dt_suspect *suspect, uint64_t top)
+{
+	if (suspect->shared)
+		return true;
+	if (suspect->running || suspect->unborn)
+		return false;
+	if (!top || !suspect->sp || !python->code_end)
+		return suspect->attached;
+	return !runs_python(live, python, suspect);
+}
+
 bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, struct dt_suspects *suspects,
 		       const struct dt_walk *walk)
 {
 	bool any = false;
 
+	if (python->layout.free_threaded)
+		for (size_t i = 0; i < suspects->states && i < walk->thread_count && !any; i++)
+			any = state_may_be_run_by_another(live, python, &suspects->list[i], walk->threads[i].top);
 	for (size_t i = 0; i < suspects->gils; i++)
 		if (suspects->list[i].thread)
 			any = may_be_run_by_another(live, python, &suspects->list[i], walk) || any;
@@ -239,9 +280,11 @@ static bool same_words(const struct dt_gil_words *a, const struct dt_gil_words *
 	       a->locked == b->locked;
 }
 
-bool dt_suspects_words_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
-			     const struct dt_walk *walk)
+bool dt_suspects_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
+		       const struct dt_walk *walk)
 {
+	if (python->layout.free_threaded)
+		return dt_states_equal(live, &python->layout, suspects, walk);
 	for (size_t i = 0; i < walk->interpreter_count; i++) {
 		const struct dt_gil_words *then = words_of(suspects, walk->interpreters[i].gil.address);
 
@@ -275,8 +318,10 @@ uint64_t dt_suspects_switches(const struct dt_suspects *suspects)
 	return switches;
 }
 
-const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread)
+const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread, size_t index)
 {
+	if (index < suspects->states && suspects->list[index].thread == thread)
+		return &suspects->list[index];
 	for (size_t i = 0; i < suspects->gils; i++)
 		if (suspects->list[i].thread == thread || dt_walk_runs(&suspects->list[i].words) == thread)
 			return &suspects->list[i];
@@ -287,12 +332,12 @@ bool dt_suspects_may_run(const struct dt_suspects *suspects, const struct dt_wal
 {
 	const struct dt_walk_thread *it = &walk->threads[thread];
 
-	if (dt_suspects_find(suspects, it->address))
+	if (dt_suspects_find(suspects, it->address, thread))
 		return true;
 	for (size_t t = 0; t < walk->thread_count; t++) {
 		const struct dt_walk_thread *other = &walk->threads[t];
 
-		if (other->interpreter != it->interpreter && dt_suspects_find(suspects, other->address) &&
+		if (other->interpreter != it->interpreter && dt_suspects_find(suspects, other->address, t) &&
 		    walk->interpreters[other->interpreter].gil.address ==
 			walk->interpreters[it->interpreter].gil.address)
 			return true;

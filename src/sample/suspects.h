@@ -11,6 +11,8 @@
  * same thread, and a blocked thread that has nothing of the interpreter on its C stack: then every thread of the
  * process is suspect. One case has no sign: a thread without a thread state of its own that made one for another
  * thread, and computes itself whenever we look.
+ *
+ * Free-threaded builds have no GIL to go by: there each thread state is suspect on its own, see states.h.
  */
 #ifndef DT_SAMPLE_SUSPECTS_H
 #define DT_SAMPLE_SUSPECTS_H
@@ -25,14 +27,20 @@ struct dt_suspect {
 	bool running;           /* on a CPU or ready for one */
 	uint64_t sp;            /* of its C stack, if it is blocked in a system call; else 0 */
 	bool odd;               /* its thread has another thread state in the same interpreter, and may run that */
+	size_t interpreter;     /* free-threaded: its index */
+	bool attached;          /* free-threaded: its thread may run Python */
+	bool unborn;            /* free-threaded: made for a thread that has not begun to run */
+	bool shared;            /* free-threaded: its thread has other thread states */
+	uint64_t runs;          /* free-threaded: the one thread state that its thread has attached; 0: none, or odd */
 	bool counted;           /* slices is valid */
 	uint64_t slices;
 };
 
 struct dt_suspects {
-	struct dt_suspect *list; /* first one for each GIL, then, if everybody is suspect, all other threads */
+	struct dt_suspect *list; /* first one for each GIL or thread state, then, if everybody is, all other threads */
 	size_t count;
-	size_t gils;
+	size_t gils;    /* how many of them stand for a GIL: none on free-threaded builds */
+	size_t states;  /* how many stand for a thread state: those, or on free-threaded builds all there are */
 	size_t running; /* how many threads among them run */
 	bool everybody; /* all threads of the process are in the list */
 	bool unknown;   /* one of them cannot be told: unless everybody is watched, nothing can be proven */
@@ -44,9 +52,9 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects);
 
 /* True if every GIL has the same words as then, the walk saw the same ones and no other GIL, and the last holders are
- * the threads that they were. */
-bool dt_suspects_words_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
-			     const struct dt_walk *walk);
+ * the threads that they were. Free-threaded: if the walk saw the same thread states. */
+bool dt_suspects_equal(struct dt_mem *live, const struct dt_python *python, const struct dt_suspects *suspects,
+		       const struct dt_walk *walk);
 
 /* True if a suspect may be run by another thread than the one it names. Marks those that are odd. */
 bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, struct dt_suspects *suspects,
@@ -58,8 +66,13 @@ bool dt_suspect_slept(const struct dt_proc *proc, const struct dt_suspect *suspe
 /* How often any GIL went from one thread state to another. */
 uint64_t dt_suspects_switches(const struct dt_suspects *suspects);
 
-/* The suspect that a thread state is, or NULL. */
-const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread);
+/* The suspect that a thread state of a walk is, or NULL. index: its place in the walk, which is the same if nothing has
+ * changed. */
+const struct dt_suspect *dt_suspects_find(const struct dt_suspects *suspects, uint64_t thread, size_t index);
+
+/* Finds the thread that a suspect names, and what the kernel says of it. False, with the tid 0, if there is none. */
+bool dt_suspect_watch(const struct dt_proc *proc, struct dt_mem *live, struct dt_tids *tids,
+		      struct dt_suspect *suspect);
 
 /* May a suspect run this thread of the walk? Its own, and where interpreters share a GIL those of the other ones: C
  * code changes from one to another without a trace in the GIL's words. */
