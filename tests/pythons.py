@@ -1,8 +1,10 @@
-"""The Pythons of this machine: pyenv's, the system's, and those of the Debian sid root of scripts/sid-root.
+"""The Pythons of this machine: pyenv's, the system's, those of the Debian sid root of scripts/sid-root, and the builds
+without the GIL or for debugging that scripts/ft-python makes.
 
 Each is asked what it is; nothing is concluded from a path. Finding them takes a second, so the runner does it once and
 hands the list to its children in the environment. The sid root is made if it is not there, unless DARTER_SID says
-"look" (take it if it is there) or "no" (leave it alone).
+"look" (take it if it is there) or "no" (leave it alone). Building takes long: only `make test-full` does it, all others
+take what is there.
 """
 
 import json
@@ -15,13 +17,14 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 8)  # what darter reads
 HANDED_DOWN = "DARTER_TEST_PYTHONS"
 SID_VERSIONS = ("3.13", "3.14", "3.15")
+BUILDS = ("3.13t", "3.14t", "3.14d")  # of scripts/ft-python; others of its cache directory are taken if they are there
 
 # It answers and then waits, so that its memory map can be looked at: configuration variables do not say whether this very
 # program has the interpreter linked in.
 QUESTION = """
 import json, platform, sys, sysconfig
 print(json.dumps([list(sys.version_info[:3]), platform.python_version(), platform.python_implementation(),
-                  bool(sysconfig.get_config_var("Py_GIL_DISABLED"))]))
+                  bool(sysconfig.get_config_var("Py_GIL_DISABLED")), hasattr(sys, "gettotalrefcount")]))
 sys.stdout.flush()
 sys.stdin.read()
 """
@@ -34,20 +37,24 @@ class Python:
     root     "" or the root directory to chroot into
     argv     what to put in front of a script (absolute path, as seen inside root) to run it
     version  (3, 12, 1)          text  "3.12.1", "3.15.0rc1"
-    label    "3.12.1-shared", "3.11.2-static", "3.15.0rc1-sid"
+    label    "3.12.1-shared", "3.11.2-static", "3.15.0rc1-sid", "3.14.4t-static", "3.14.4d-static"
     shared   the interpreter is in a libpython of its own
     threaded a build without the GIL
+    debug    a build with assertions (--with-pydebug)
+    with_gil the environment in which it uses a GIL
     usable   darter reads it
     missing  why it cannot be run here, or ""
     """
 
-    def __init__(self, path, root="", version=(), text="", shared=False, threaded=False, missing=""):
+    def __init__(self, path, root="", version=(), text="", shared=False, threaded=False, missing="", debug=False):
         self.path, self.root, self.version, self.text = path, root, tuple(version), text
-        self.shared, self.threaded, self.missing = shared, threaded, missing
+        self.shared, self.threaded, self.missing, self.debug = shared, threaded, missing, debug
         self.argv = ["chroot", root, path] if root else [path]
-        kind = "sid" if root or missing else "shared" if shared else "static"
-        self.label = f"{text}{'t' if threaded else ''}-{kind}"
-        self.usable = self.version >= OLDEST and not threaded
+        flags = ("t" if threaded else "") + ("d" if debug else "")
+        kind = "sid" if root or (missing and not flags) else "shared" if shared else "static"
+        self.label = f"{text}{flags}-{kind}"
+        self.with_gil = {"PYTHON_GIL": "1"} if threaded else {}
+        self.usable = self.version >= OLDEST
 
     def __repr__(self):
         return f"Python({self.label})"
@@ -61,7 +68,7 @@ class Python:
 
     def stored(self):
         return {name: getattr(self, name)
-                for name in ("path", "root", "version", "text", "shared", "threaded", "missing")}
+                for name in ("path", "root", "version", "text", "shared", "threaded", "missing", "debug")}
 
 
 def ask(path, root=""):
@@ -74,13 +81,13 @@ def ask(path, root=""):
         return None
     with process:
         try:
-            version, text, implementation, threaded = json.loads(process.stdout.readline())
+            version, text, implementation, threaded, debug = json.loads(process.stdout.readline())
             shared = "/libpython" in Path(f"/proc/{process.pid}/maps").read_text(errors="replace")
         except (OSError, ValueError):
             return None
     if implementation != "CPython":
         return None
-    return Python(path, root, version, text, shared, threaded)
+    return Python(path, root, version, text, shared, threaded, debug=debug)
 
 
 def pyenv_programs():
@@ -95,7 +102,7 @@ def pyenv_programs():
 
 
 def host_pythons():
-    named = re.compile(r"python[23]\.\d+t?$")
+    named = re.compile(r"python[23]\.\d+t?d?$")
     system = [path for folder in ("/usr/bin", "/usr/local/bin") if os.path.isdir(folder)
               for path in sorted(Path(folder).iterdir()) if named.match(path.name)]
     seen, found = set(), []
@@ -132,15 +139,38 @@ def sid_pythons(make):
     return found
 
 
-def find(make_sid):
-    return sorted(host_pythons() + sid_pythons(make_sid), key=lambda python: (python.version, python.label))
+def built_pythons(make):
+    """Those of scripts/ft-python; an entry that says why for each of BUILDS that is not there."""
+    script = str(ROOT / "scripts" / "ft-python")
+
+    def run(*args, **how):
+        return subprocess.run([script, *args], stdout=subprocess.PIPE, text=True, **how).stdout.strip()
+
+    folder = Path(run("--path", BUILDS[0])).parents[2]
+    there = [path.parent.name for path in folder.glob("*/.complete")]
+    found = []
+    for build in [*BUILDS, *sorted(set(there) - set(BUILDS))]:
+        made = make and build not in there and run(build)
+        python = ask(run("--path", build)) if made or build in there else None
+        why = f"no Python {build}: scripts/ft-python {build} builds it, which takes long (make test-full does)"
+        if make:
+            why = f"no Python {build}: scripts/ft-python {build} says why"
+        version = build.rstrip("td")
+        found.append(python or Python(run("--path", build), "", [int(part) for part in version.split(".")], version,
+                                      threaded="t" in build, debug="d" in build, missing=why))
+    return found
+
+
+def find(make_sid, make_builds):
+    return sorted(host_pythons() + sid_pythons(make_sid) + built_pythons(make_builds), key=lambda python: (python.version, python.label))
 
 
 def load():
     handed = os.environ.get(HANDED_DOWN)
     if handed:
         return [Python(**entry) for entry in json.loads(handed)]
-    found = find(make_sid=os.environ.get("DARTER_SID") not in ("no", "look"))
+    wanted = os.environ.get("DARTER_SID") not in ("no", "look")
+    found = find(make_sid=wanted, make_builds=wanted and os.environ.get("DARTER_FULL") == "1")
     os.environ[HANDED_DOWN] = json.dumps([python.stored() for python in found])
     return found
 

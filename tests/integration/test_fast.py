@@ -114,6 +114,22 @@ def test_one_thread_and_two_gils(python):
 
 
 @alone
+@each([python for python in USABLE if python.threaded])
+@limit(7200)
+def test_threads_that_run_at_the_same_time(python):
+    """Without a GIL: each of several running threads is proven on its own."""
+    rows = []
+    for way, options in WAYS.items():
+        found = hammer(python, "parallel", size(100, 5000), *options)
+        if "never-pause" not in options:
+            not_torn(found, f"{python.label} parallel {way}")
+        rows.append(line(f"parallel, {way}", found))
+        # Who is in a system call is not stopped: what cannot be proven of several such threads is torn.
+        rows.append(line(f"syscalls, {way}", hammer(python, "syscalls", size(50, 2000), *options)))
+    report(f"Threads at the same time, {python.label}", rows)
+
+
+@alone
 @limit(3600)
 def test_without_any_right():
     """No capability: a perch without real-time priority, or a pause."""

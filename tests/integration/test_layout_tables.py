@@ -53,12 +53,19 @@ def test_the_compiled_table_is_what_the_headers_say(python):
     assert not wrong_fields(compiled(*python.version[:2]), fields(generate("--fields", directory)))
 
 
+@each(TABLED)
+def test_a_debug_build_is_read_by_the_same_table(python):
+    """--with-pydebug adds fields only behind those that are read. (--with-trace-refs is another thing.)"""
+    directory = headers(python)
+    assert not wrong_fields(compiled(*python.version[:2]), fields(generate("--fields", "--debug", directory)))
+
+
 @each(DESCRIBED)
 def test_a_live_table_is_understood_as_the_headers_say(python):
     directory = headers(python)
     found = understood(live_table(python))
     assert found.pop("newer") == "0"
-    options = ["--free-threaded"] if python.threaded else []
+    options = (["--free-threaded"] if python.threaded else []) + (["--debug"] if python.debug else [])
     assert not wrong_fields(found, fields(generate("--fields", *options, directory)))
 
 

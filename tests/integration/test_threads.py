@@ -10,6 +10,8 @@ from pathlib import Path
 import truths
 from harness import BUILD, USABLE, darter, each, limit, process_state, skip, target, wait_for
 
+FREE = [python for python in USABLE if python.threaded]
+
 # state, system calls that it may be in
 BLOCKED = {
     "sleeps": ("sleeping", {"clock_nanosleep", "select", "pselect6"}),
@@ -54,7 +56,7 @@ def by_name(program):
 @each(USABLE)
 @limit(300)
 def test_states(python):
-    with target(python, "truth_states.py") as program:
+    with target(python, "truth_states.py", env=python.with_gil) as program:
         natives = json.loads(program.lines[0])
 
         def settled():
@@ -76,6 +78,51 @@ def test_states(python):
             assert not any(thread["gc"] for thread in threads.values())
 
 
+@each(FREE)
+@limit(300)
+def test_states_without_a_gil(python):
+    """Nobody holds the GIL or waits for it, and several run at once; each of them is proven on its own."""
+    with target(python, "truth_states.py") as program:
+        natives = json.loads(program.lines[0])
+        blocked = {name: BLOCKED[name] for name in BLOCKED if name != "wants_gil"}
+
+        def settled():
+            threads = by_name(program)
+            return all(threads[name]["state"] == state for name, (state, _) in blocked.items())
+
+        wait_for(settled, "those that wait do")
+        for _ in range(10):
+            threads = by_name(program)
+            assert {name: thread["tid"] for name, thread in threads.items()} == natives, threads
+            for name, (state, calls) in blocked.items():
+                assert (threads[name]["state"], threads[name]["proof"]) == (state, "still"), threads[name]
+                assert threads[name]["syscall"] in calls, threads[name]
+            for name in ("works", "works_without_gil"):
+                assert threads[name]["state"] == "running" and not threads[name]["torn"], threads[name]
+            for name, thread in threads.items():
+                assert thread["frames"][0]["name"].split(".")[-1] == name, thread
+                assert not thread["gil"] and not thread["gc"], thread
+
+
+@each(FREE)
+def test_a_child_that_works_without_a_gil_forked_in_c(python):
+    with target(python, "truth_forked.py", "works") as program:
+        truth = truths.told(program)
+        for _ in range(10):
+            (thread,) = truths.seen(truth["native"])["threads"]
+            assert thread["tid"] == thread["ns_tid"] == truth["native"] and thread["main"], (truth, thread)
+            assert not thread["torn"] and not thread["gil"] and thread["proof"] != "none", thread
+            assert [frame["name"] for frame in thread["frames"]] == ["works", "<module>"], thread
+
+
+@each(FREE)
+def test_the_collector_at_work_without_a_gil(python):
+    with target(python, "collecting.py") as program:
+        thread = wait_for(lambda: next((one for one in by_name(program).values() if one["gc"]), None), "it collects")
+        assert not thread["gil"] and not thread["torn"], thread
+        assert [frame["name"].split(".")[-1] for frame in thread["frames"]] == ["__del__", "<module>"], thread
+
+
 @each(USABLE)
 def test_a_child_that_rests_forked_in_c(python):
     with target(python, "truth_forked.py", "rests") as program:
@@ -87,7 +134,7 @@ def test_a_child_that_rests_forked_in_c(python):
 @each(USABLE)
 def test_a_child_that_works_forked_in_c(python):
     """Its thread state names a thread of another process, if any; there is one thread that it can be."""
-    with target(python, "truth_forked.py", "works") as program:
+    with target(python, "truth_forked.py", "works", env=python.with_gil) as program:
         truth = truths.told(program)
         first, last = truth["lines"]
 
@@ -119,7 +166,7 @@ HOLDER = {
 @limit(300)
 def test_blocked_with_the_gil_in_hand(python, holder):
     """Who has the GIL sleeps in C, and the only one that runs does so without it: neither is taken for the other."""
-    with target(python, "truth_holder.py", holder) as program:
+    with target(python, "truth_holder.py", holder, env=python.with_gil) as program:
         natives = json.loads(program.lines[0])
         wait_for(lambda: process_state(natives["holds"]) == "S", "the holder sleeps")
         wait_for(lambda: by_name(program)["wants_gil"]["state"] == "waiting for the GIL", "somebody waits for the GIL")
@@ -135,7 +182,7 @@ def test_blocked_with_the_gil_in_hand(python, holder):
 
 @each(USABLE)
 def test_the_collector_at_work(python):
-    with target(python, "collecting.py") as program:
+    with target(python, "collecting.py", env=python.with_gil) as program:
         # It has the GIL for good once it has come back from writing its line.
         thread = wait_for(lambda: next((one for one in by_name(program).values() if one["gil"]), None), "it has it")
         assert thread["gc"] and thread["state"] == "running", thread
@@ -178,7 +225,7 @@ def test_greenlets(python):
 @each(USABLE)
 def test_an_interpreter_that_another_thread_made(python):
     """Whose thread state names the thread that made it, while another one runs it. Both compute."""
-    with target(python, "lent_interpreter.py") as program:
+    with target(python, "lent_interpreter.py", env=python.with_gil) as program:
         runner = next(int(line.split()[1]) for line in program.lines if line.startswith("runner "))
 
         def at_work():

@@ -1,7 +1,7 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
     hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|
-              swapping|lent|releases|borrowed LIBRARY|brief LIBRARY
+              swapping|lent|releases|parallel|syscalls|borrowed LIBRARY|brief LIBRARY
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -20,6 +20,7 @@ The lines of one call path belong to no other, so a stack that was put together 
 import _thread
 import ctypes
 import functools
+import hashlib
 import os
 import random
 import sys
@@ -100,6 +101,37 @@ def threads(source):
         calls(source, "t%d" % number, 6)
         driver(source, "t%d" % number, 4)
     return ["t0", "t1", "t2", "t3"]
+
+
+def parallel(source):
+    """The same functions in several threads, and generators that go from one to the other: without a GIL each thread has
+    its own copy of their bytecode. Another thread computes in C all the time."""
+    calls(source, "p", 5)
+
+    def body(add):
+        add("while True:")
+        add("    n += p_0_3(n)", "p_0_3")
+        add("    yield n & 15")
+    source.function("p_gen", body, "n")
+    for number in range(3):
+        def body(add):
+            add("n = 0")
+            add("while True:")
+            add("    n += p_0_%d(n)" % number, "p_0_%d" % number)
+            add("    g = POOL.pop()")
+            add("    n += next(g)", "p_gen")
+            add("    POOL.append(g)")
+        source.function("p%d_drive" % number, body)
+    source.function("p3_drive", lambda add: add("while True: compute('sha256', b'word', b'salt', 1000000)"))
+    return ["p0", "p1", "p2", "p3"]
+
+
+def syscalls(source):
+    """Several threads that go into the kernel and back all the time."""
+    for number in range(3):
+        calls(source, "k%d" % number, 6, lines=2, leaf="n += stat(WAY) and %d")
+        driver(source, "k%d" % number, 4)
+    return ["k0", "k1", "k2"]
 
 
 def generators(source, prefix="g", depth=6, width=3):
@@ -394,7 +426,8 @@ def start(prefix, variant, source, namespace):
     target = namespace[prefix + "_drive"]
     if variant == "interpreters":
         target = functools.partial(in_interpreter, source, prefix + "_drive", writer)
-    threading.Thread(target=target, name="hammer-" + prefix, daemon=True).start()
+    name = None if variant == "parallel" else "hammer-" + prefix  # of one whose functions are its own
+    threading.Thread(target=target, name=name, daemon=True).start()
     if variant == "interpreters":
         os.read(reader, 1)
 
@@ -406,8 +439,11 @@ def main(variant):
         threading.Thread(target=names, daemon=True).start()
     elif variant not in ("fresh", "twins"):
         prefixes = globals()[variant](source)
-    namespace = {"Thread": threading.Thread, "Stop": Stop, "stat": os.stat, "WAY": "/tmp/.." * 20}
+    namespace = {"Thread": threading.Thread, "Stop": Stop, "stat": os.stat, "WAY": "/tmp/.." * 20,
+                 "compute": hashlib.pbkdf2_hmac}
     source.run(namespace)
+    if variant == "parallel":
+        namespace["POOL"] = [namespace["p_gen"](1) for _ in range(8)]
     if variant == "swapping":
         namespace["swap"] = make_swap(source)
     rules = source.rules + [("root", __file__), ("root", threading.__file__)]
@@ -426,7 +462,7 @@ def main(variant):
     print("ready", flush=True)
     if prefixes:
         # One that is not of a single call path keeps its own: from 3.14 on the kernel hears of names, too.
-        if variant not in ("churn", "swapping"):
+        if variant not in ("churn", "swapping", "parallel"):
             threading.current_thread().name = "hammer-" + prefixes[0]
         namespace[prefixes[0] + "_drive"]()
     elif variant == "names":

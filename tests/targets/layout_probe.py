@@ -294,7 +294,7 @@ def check_runtime():
         same("main thread", word(runtime + L["runtime.main_thread"]), threading.main_thread().ident)
 
     begun, go_on = threading.Event(), threading.Event()
-    other = threading.Thread(target=lambda: (begun.set(), go_on.wait()))
+    other = threading.Thread(target=lambda: (begun.set(), go_on.wait()), daemon=True)
     other.start()
     begun.wait()
     states, state, previous = {}, word(interpreter + L["interpreter.threads_head"]), 0
@@ -316,13 +316,21 @@ def check_runtime():
         same("tstate_current", word(runtime + L["runtime.tstate_current"]), own)
     else:
         gil = word(interpreter + L["interpreter.gil"])
-    same("GIL is taken", number(gil + L["gil.locked"]), 1)
-    same("GIL holder", word(gil + L["gil.last_holder"]), own)
+    used = L["gil.enabled"] is ABSENT or number(gil + L["gil.enabled"]) != 0
+    if hasattr(sys, "_is_gil_enabled"):
+        same("GIL is used", used, sys._is_gil_enabled())
+    if L["thread.state"] is not ABSENT:
+        same("attached", number(own + L["thread.state"]), 1)
+        same("not attached", number(states[other.ident] + L["thread.state"]) != 1, True)
     switches = word(gil + L["gil.switch_number"])
+    if used:
+        same("GIL is taken", number(gil + L["gil.locked"]), 1)
+        same("GIL holder", word(gil + L["gil.last_holder"]), own)
     go_on.set()
     other.join()
-    same("GIL was handed over", 0 < word(gil + L["gil.switch_number"]) - switches < 100000, True)
-    if L["thread.holds_gil"] is not ABSENT:
+    if used:
+        same("GIL was handed over", 0 < word(gil + L["gil.switch_number"]) - switches < 100000, True)
+    if used and L["thread.holds_gil"] is not ABSENT:
         same("holds_gil", number(own + L["thread.holds_gil"]), 1)
 
     place = (runtime + L["runtime.gc_collecting"] if L["interpreter.gc_collecting"] is ABSENT
