@@ -181,6 +181,25 @@ uint16_t dt_elf_type(const struct dt_elf *elf)
 	return elf->header.e_type;
 }
 
+size_t dt_elf_segment_count(const struct dt_elf *elf)
+{
+	return elf->segment_count;
+}
+
+struct dt_elf_segment dt_elf_segment(const struct dt_elf *elf, size_t index)
+{
+	const Elf64_Phdr *from = &elf->segments[index];
+
+	return (struct dt_elf_segment){
+	    .type = from->p_type,
+	    .flags = from->p_flags,
+	    .offset = from->p_offset,
+	    .file_size = from->p_filesz,
+	    .address = from->p_vaddr,
+	    .size = from->p_memsz,
+	};
+}
+
 uint64_t elf_segment_where(const struct dt_elf *elf, const Elf64_Phdr *segment)
 {
 	return elf->image ? segment->p_vaddr - elf->low : segment->p_offset;

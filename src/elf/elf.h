@@ -53,6 +53,15 @@ int dt_elf_bias(struct dt_elf *elf, uint64_t map_start, uint64_t map_offset, uin
 /* Writable PT_LOAD ranges (data and bss), for scanning; returns the number filled in, at most max. */
 size_t dt_elf_writable(struct dt_elf *elf, struct dt_elf_range *ranges, size_t max);
 
+/* The program headers as they are; no segment wraps around, in the file or in memory. */
+struct dt_elf_segment {
+	uint32_t type, flags; /* PT_*, PF_* */
+	uint64_t offset, file_size;
+	uint64_t address, size;
+};
+size_t dt_elf_segment_count(const struct dt_elf *elf);
+struct dt_elf_segment dt_elf_segment(const struct dt_elf *elf, size_t index);
+
 /* Raw build id; returns its length, 0 if there is none. */
 size_t dt_elf_build_id(struct dt_elf *elf, uint8_t id[64]);
 

@@ -37,7 +37,7 @@ void dt_mem_free(struct dt_mem *mem);
 struct dt_mem_stats {
 	uint64_t calls; /* system calls */
 	uint64_t bytes;
-	const char *way; /* "process_vm_readv", "/proc/PID/mem", "image", "recorded" */
+	const char *way; /* "process_vm_readv", "/proc/PID/mem", "pieces", "image", "recorded" */
 };
 struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem);
 
@@ -59,6 +59,21 @@ struct dt_recorded_range {
 	size_t size;
 };
 int dt_mem_open_recorded(const struct dt_recorded_range *ranges, size_t count, struct dt_mem **mem);
+
+/*
+ * Memory put together from pieces of files: a core file, and the files that were mapped into the process. A file is a
+ * number; it is asked for when a byte of it is first needed, and open() gives a descriptor that stays its owner's, or a
+ * negative errno: then its pieces are not mapped. The pieces are copied, in any order; of two that overlap the second
+ * is left out. A file that ends early makes the rest of a piece unmapped.
+ */
+struct dt_piece {
+	uint64_t address, size;
+	uint64_t offset; /* in the file */
+	size_t file;
+};
+typedef int dt_piece_open_fn(void *context, size_t file);
+int dt_mem_open_pieces(const struct dt_piece *pieces, size_t count, dt_piece_open_fn *open, void *context,
+		       struct dt_mem **mem);
 
 /*
  * An image: a page-wise copy of another reader for one look at the target. The first read of a page fetches all of it,

@@ -71,19 +71,14 @@ static int open_checked(int path_fd, const struct identity *wanted)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Absolute paths start at the target's root, others at its current directory, which they may not leave. */
-static int find_path(const struct dt_proc *proc, const char *path)
+static int find_below(int top, const char *path, bool absolute)
 {
-	bool absolute = path[0] == '/';
-	dt_auto_close int top = openat(proc->dir, absolute ? "root" : "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct open_how how = {
 	    .flags = O_PATH | O_CLOEXEC,
 	    .resolve = RESOLVE_NO_MAGICLINKS | (absolute ? RESOLVE_IN_ROOT : RESOLVE_BENEATH),
 	};
 	int fd;
 
-	if (top < 0)
-		return -errno;
 	for (int tries = 0; tries < 8; tries++) {
 		fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 		/* EAGAIN: something was renamed on the way, and the kernel could not be sure of the root. */
@@ -101,6 +96,15 @@ static int find_path(const struct dt_proc *proc, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Absolute paths start at the target's root, others at its current directory, which they may not leave. */
+static int find_path(const struct dt_proc *proc, const char *path)
+{
+	bool absolute = path[0] == '/';
+	dt_auto_close int top = openat(proc->dir, absolute ? "root" : "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return top < 0 ? -errno : find_below(top, path, absolute);
+}
+
 static int open_path(const struct dt_proc *proc, const char *path, const struct identity *wanted)
 {
 	dt_auto_close int fd = find_path(proc, path);
@@ -111,6 +115,13 @@ static int open_path(const struct dt_proc *proc, const char *path, const struct 
 int dt_proc_open_file(const struct dt_proc *proc, const char *path)
 {
 	return open_path(proc, path, NULL);
+}
+
+int dt_open_below(int root, const char *path)
+{
+	dt_auto_close int fd = path[0] == '/' ? find_below(root, path, true) : -ENOENT;
+
+	return fd < 0 ? fd : open_checked(fd, NULL);
 }
 
 int dt_proc_open_same(const struct dt_proc *proc, const char *path, uint64_t inode, unsigned dev_major,

@@ -1,4 +1,4 @@
-/* Reading a live child, with and without process_vm_readv, and recordings. */
+/* Reading a live child, with and without process_vm_readv, recordings, and pieces of files. */
 #include "unit.h"
 
 #include <errno.h>
@@ -360,6 +360,54 @@ static void test_recorded(void **state)
 	dt_mem_free(NULL);
 }
 
+/* Pieces of two files, of which the second cannot be opened. */
+static int open_piece(void *context, size_t file)
+{
+	return file == 0 ? *(int *)context : -ENOENT;
+}
+
+static void test_pieces(void **state)
+{
+	const struct dt_piece pieces[] = {
+	    {0x3000, 8, 4, 0},                 /* ends behind the file */
+	    {0x1000, 4, 0, 0},                 /* both in a row, though not in the file */
+	    {0x1004, 4, 8, 0},                 /* */
+	    {0x1002, 8, 0, 0},                 /* overlaps */
+	    {0x2000, 4, 0, 1},                 /* in the file that is not there */
+	    {0x5000, 0, 0, 0},                 /* empty */
+	    {UINT64_MAX - 3, 4, 0, 0},         /* to the very end */
+	    {UINT64_MAX - 1, 4, 0, 0},         /* wraps around */
+	    {0x6000, 4, UINT64_MAX - 1, 0},    /* so does its offset */
+	    {0x7000, 4, (uint64_t)1 << 63, 0}, /* no file is so large */
+	};
+	int fd = memfd_create("pieces", MFD_CLOEXEC);
+	uint8_t buffer[16];
+	struct dt_mem *mem;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "abcdefghijk", 11), 11);
+	assert_int_equal(dt_mem_open_pieces(pieces, DT_COUNT(pieces), open_piece, &fd, &mem), 0);
+	assert_int_equal(dt_mem_read(mem, 0x1001, buffer, 6), 0);
+	assert_memory_equal(buffer, "bcdijk", 6);
+	assert_int_equal(dt_mem_read(mem, 0x1007, buffer, 1), -EFAULT); /* the file ends */
+	assert_int_equal(dt_mem_read(mem, 0x1008, buffer, 1), -EFAULT);
+	assert_int_equal(dt_mem_read(mem, 0xfff, buffer, 2), -EFAULT);
+	assert_int_equal(dt_mem_read(mem, 0x2000, buffer, 1), -EFAULT);
+	assert_int_equal(dt_mem_read(mem, 0x3000, buffer, 7), 0);
+	assert_memory_equal(buffer, "efghijk", 7);
+	assert_int_equal(dt_mem_read(mem, 0x3000, buffer, 8), -EFAULT);
+	assert_int_equal(dt_mem_read(mem, 0x5000, buffer, 1), -EFAULT);
+	assert_int_equal(dt_mem_read(mem, 0x6000, buffer, 1), -EFAULT);
+	assert_int_equal(dt_mem_read(mem, 0x7000, buffer, 1), -EFAULT);
+	assert_int_equal(dt_mem_read(mem, UINT64_MAX - 3, buffer, 4), 0);
+	assert_int_equal(dt_mem_read(mem, UINT64_MAX, buffer, 2), -EFAULT);
+	assert_int_equal(dt_mem_gather(mem, (struct dt_range[]){{0x1000, buffer, 1}, {0x2000, buffer, 1}}, 2), 1);
+	assert_string_equal(dt_mem_stats(mem).way, "pieces");
+	dt_mem_free(mem);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +419,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_refused_enosys, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_refused_both, setup, teardown),
 	    cmocka_unit_test(test_recorded),
+	    cmocka_unit_test(test_pieces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,198 @@
+/* Opens a core file and puts it together: see core.h. */
+#include "core/core.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "core/inside.h"
+
+static int fail_open(const char *path, int code, struct dt_error *err)
+{
+	switch (code) {
+	case -ENOENT:
+	case -ENOTDIR:
+		return dt_fail(err, DT_ENOTFOUND, "there is no file %s", path);
+	case -EACCES:
+	case -EPERM:
+		dt_fail(err, DT_EPERMISSION, "%s may not be read", path);
+		dt_hint(err, "A core file belongs to the user whose program it was; sudo reads it.");
+		return DT_EPERMISSION;
+	default:
+		return dt_fail(err, DT_ERUNTIME, "%s cannot be read: %s", path, strerror(-code));
+	}
+}
+
+static int open_file(struct dt_core *core, struct dt_error *err)
+{
+	struct stat st;
+
+	core->fd = open(core->info.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (core->fd < 0 || fstat(core->fd, &st) < 0)
+		return fail_open(core->info.path, -errno, err);
+	if (!S_ISREG(st.st_mode))
+		return dt_fail(err, DT_ERUNTIME, "%s is no regular file", core->info.path);
+	core->info.size = (uint64_t)st.st_size;
+	core->info.taken_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return 0;
+}
+
+static int open_root(struct dt_core *core, const char *root, struct dt_error *err)
+{
+	core->root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (core->root >= 0)
+		return 0;
+	if (errno == ENOTDIR)
+		return dt_fail(err, DT_EUSAGE, "%s is no directory", root);
+	return fail_open(root ? root : "/", -errno, err);
+}
+
+static const char *machine_name(uint16_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return "x86_64";
+	case EM_AARCH64:
+		return "aarch64";
+	case EM_386:
+		return "x86 (32 bit)";
+	case EM_ARM:
+		return "arm (32 bit)";
+	case EM_PPC64:
+		return "ppc64";
+	case EM_S390:
+		return "s390";
+	case EM_RISCV:
+		return "riscv";
+	default:
+		return NULL;
+	}
+}
+
+/* The first bytes decide what to say. */
+static int check_head(struct dt_core *core, struct dt_error *err)
+{
+	const char *path = core->info.path, *name;
+	Elf64_Ehdr header = {0};
+	ssize_t got = pread(core->fd, &header, sizeof(header), 0);
+
+	if (got < 0)
+		return fail_open(path, -errno, err);
+	if (got < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return dt_fail(err, DT_ERUNTIME, "%s is not a core file", path);
+	if (got < (ssize_t)sizeof(header))
+		return dt_fail(err, DT_ERUNTIME, "%s is cut short: only %zd bytes are there", path, got);
+	if (header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_type != ET_CORE) {
+		dt_fail(err, DT_ERUNTIME, "%s is a program or library, not a core file", path);
+		dt_hint(err, "Give the core file with --core; the program that it is of may be given with --exe.");
+		return DT_ERUNTIME;
+	}
+	core->machine = header.e_machine;
+	name = header.e_ident[EI_DATA] == ELFDATA2LSB ? machine_name(header.e_machine) : "a big-endian kind";
+	if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+	    header.e_machine == EM_X86_64)
+		return 0;
+	if (name)
+		return dt_fail(err, DT_EUNSUPPORTED,
+			       "%s is of another kind of machine (%s); this darter reads cores of x86_64", path, name);
+	return dt_fail(err, DT_EUNSUPPORTED, "%s is of an unknown kind of machine (number %u)", path, header.e_machine);
+}
+
+/* How large the file should be: as far as its segments go. */
+static uint64_t whole_size(const struct dt_core *core)
+{
+	uint64_t whole = 0;
+
+	for (size_t i = 0; i < dt_elf_segment_count(core->elf); i++) {
+		struct dt_elf_segment segment = dt_elf_segment(core->elf, i);
+
+		if (segment.file_size)
+			whole = DT_MAX(whole, segment.offset + segment.file_size);
+	}
+	return whole;
+}
+
+static int read_headers(struct dt_core *core, struct dt_error *err)
+{
+	int rc = dt_elf_open(core->fd, &core->elf);
+
+	if (rc == -ENOEXEC)
+		return dt_fail(err, DT_ERUNTIME,
+			       "%s is cut short within its headers, or they are damaged: %llu bytes are there",
+			       core->info.path, (unsigned long long)core->info.size);
+	if (rc < 0)
+		return rc == -ENOMEM ? rc : fail_open(core->info.path, rc, err);
+	core->info.whole = DT_MAX(whole_size(core), core->info.size);
+	rc = core_read_notes(core);
+	return rc < 0 ? rc : core_build_maps(core);
+}
+
+int dt_core_open(const char *path, const char *root, const char *exe, struct dt_core **result, struct dt_error *err)
+{
+	struct dt_core *core = calloc(1, sizeof(*core));
+	int rc;
+
+	if (!core)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	core->fd = core->root = -1;
+	core->info.name = core->info.command = core->info.program = "";
+	core->program = SIZE_MAX;
+	dt_arena_init(&core->arena, 0);
+	dt_arena_init(&core->maps.arena, 0);
+	core->info.path = dt_arena_strdup(&core->arena, path);
+	core->exe = exe ? dt_arena_strdup(&core->arena, exe) : NULL;
+	rc = core->info.path && (core->exe || !exe) ? open_file(core, err) : -ENOMEM;
+	if (rc == 0)
+		rc = open_root(core, root, err);
+	if (rc == 0)
+		rc = check_head(core, err);
+	if (rc == 0)
+		rc = read_headers(core, err);
+	if (rc == 0) {
+		*result = core;
+		return 0;
+	}
+	if (rc == -ENOMEM)
+		rc = dt_fail(err, DT_EMEMORY, "out of memory");
+	dt_core_free(core);
+	return rc;
+}
+
+void dt_core_free(struct dt_core *core)
+{
+	if (!core)
+		return;
+	for (size_t i = 0; i < core->file_count; i++)
+		if (core->files[i].fd >= 0)
+			close(core->files[i].fd);
+	if (core->fd >= 0)
+		close(core->fd);
+	if (core->root >= 0)
+		close(core->root);
+	dt_mem_free(core->mem);
+	dt_elf_free(core->elf);
+	dt_maps_release(&core->maps);
+	free(core->rows);
+	free(core->info.threads);
+	dt_arena_release(&core->arena);
+	free(core);
+}
+
+struct dt_mem *dt_core_memory(struct dt_core *core)
+{
+	return core->mem;
+}
+
+struct dt_maps *dt_core_maps(struct dt_core *core)
+{
+	return &core->maps;
+}
+
+const struct dt_core_info *dt_core_info(const struct dt_core *core)
+{
+	return &core->info;
+}

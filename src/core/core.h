@@ -1,0 +1,64 @@
+/*
+ * A core file: the memory of a dead process, what was mapped where, its threads and the signal that ended it. Made by
+ * the kernel or by gdb's gcore; 64 bit, little endian.
+ *
+ * What the file does not hold but a mapped program or library does (the kernel leaves such pages out) is read from
+ * there: from the path that the process had it under, below `root` if that is given. A file that is not the one that
+ * was mapped (its build id differs) is not read at all: its pages are missing then. Everything in a core file is
+ * hostile: counts and sizes have limits, and ranges that wrap around or overlap are left out.
+ */
+#ifndef DT_CORE_CORE_H
+#define DT_CORE_CORE_H
+
+#include "base/error.h"
+#include "mem/mem.h"
+#include "proc/proc.h"
+
+struct dt_core;
+
+/* root and exe may be NULL: the files of this host, and the program under the path that it had. */
+int dt_core_open(const char *path, const char *root, const char *exe, struct dt_core **core, struct dt_error *err);
+void dt_core_free(struct dt_core *core);
+
+/* All of these belong to the core. */
+struct dt_mem *dt_core_memory(struct dt_core *core);
+struct dt_maps *dt_core_maps(struct dt_core *core);
+
+struct dt_core_thread {
+	int tid;                    /* as the process numbered it; gcore: as the host did */
+	bool told;                  /* the call is known */
+	uint64_t pointer;           /* where the C library keeps the thread, what pthread_self() gives; 0 unknown */
+	struct dt_thread_call call; /* what the registers say that it did */
+};
+
+struct dt_core_info {
+	int pid, ppid;                  /* 0 if the core does not tell */
+	const char *path;               /* of the core file */
+	const char *name;               /* the kernel's name of the process, "" if not told */
+	const char *command;            /* its arguments, "" if not told */
+	const char *program;            /* path of the program file, "" if not told */
+	uint64_t taken_ns;              /* when the file was last written */
+	uint64_t size, whole;           /* bytes that are there, and that should be */
+	int signal;                     /* that ended it; 0: none, it was alive */
+	int signal_code;                /* si_code */
+	int sender;                     /* process that sent the signal; 0: the kernel, or not told */
+	bool has_address;               /* the signal is about an address */
+	uint64_t address;               /* that one */
+	uint64_t phdr, execfn;          /* from the auxiliary vector */
+	struct dt_core_thread *threads; /* the one that got the signal first */
+	size_t thread_count;
+};
+const struct dt_core_info *dt_core_info(const struct dt_core *core);
+
+/* Opens the file behind a mapping of dt_core_maps(), if it is the one that was mapped; the descriptor is the caller's.
+ * -ENOENT, -ESTALE (another file) or another errno. */
+int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map);
+
+/* Opens another file of the process, a source file: below the root. */
+int dt_core_open_file(const struct dt_core *core, const char *path);
+
+/* What is wrong with files that were asked for so far, one sentence each in the arena. Returns how many, at most max;
+ * of more than that the last sentence says so. */
+size_t dt_core_complaints(const struct dt_core *core, struct dt_arena *arena, const char **texts, size_t max);
+
+#endif

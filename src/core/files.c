@@ -1,0 +1,203 @@
+/*
+ * The files that were mapped. Each is opened when it is first needed, and compared with what the core has of it: the
+ * build id in its first page, which the kernel writes into every core; where there is none, that page itself. Only
+ * programs and libraries are read: nothing else of this host can come to light through a core that names it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "core/inside.h"
+
+#define PAGE 4096
+
+struct image {
+	struct dt_mem *mem;
+	uint64_t start;
+};
+
+static ssize_t read_image(void *context, uint64_t offset, void *buffer, size_t size)
+{
+	struct image *image = context;
+	int rc = dt_mem_read(image->mem, image->start + offset, buffer, size);
+
+	return rc < 0 ? rc : (ssize_t)size;
+}
+
+/* The build id in the core; 0 if it has none. */
+static size_t mapped_id(struct dt_core *core, const struct core_file *file, uint8_t id[64])
+{
+	struct image image = {core->mem, file->start};
+	struct dt_elf *elf;
+	size_t length;
+
+	if (dt_elf_open_image_at(read_image, &image, file->start, &elf) < 0)
+		return 0;
+	length = dt_elf_build_id(elf, id);
+	dt_elf_free(elf);
+	return length;
+}
+
+static enum core_file_state compare(struct dt_core *core, const struct core_file *file, struct dt_elf *elf, int fd)
+{
+	uint8_t have[64], want[64], page[PAGE], other[PAGE];
+	size_t length;
+
+	if (!file->start || dt_mem_read(core->mem, file->start, page, sizeof(page)) < 0)
+		return FILE_UNSURE;
+	length = mapped_id(core, file, want);
+	if (length)
+		return dt_elf_build_id(elf, have) == length && !memcmp(have, want, length) ? FILE_GOOD : FILE_OTHER;
+	return pread(fd, other, sizeof(other), 0) == (ssize_t)sizeof(other) && !memcmp(page, other, sizeof(page))
+		   ? FILE_GOOD
+		   : FILE_OTHER;
+}
+
+static int open_plain(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
+/* Behind the name of a file that was deleted stands " (deleted)"; what has that name now may be the same. */
+static int open_named(const struct dt_core *core, const struct core_file *file)
+{
+	static const char mark[] = " (deleted)";
+	size_t length = strlen(file->path), cut = sizeof(mark) - 1;
+	dt_auto_free char *name = NULL;
+
+	if (core->exe && core->program < core->file_count && file == &core->files[core->program])
+		return open_plain(core->exe);
+	if (length <= cut || strcmp(file->path + length - cut, mark) != 0)
+		return dt_open_below(core->root, file->path);
+	name = strndup(file->path, length - cut);
+	return name ? dt_open_below(core->root, name) : -ENOMEM;
+}
+
+static void look_at(struct dt_core *core, struct core_file *file)
+{
+	struct dt_elf *elf;
+	int rc;
+
+	file->state = FILE_NONE;
+	file->fd = open_named(core, file);
+	file->why = file->fd < 0 ? -file->fd : 0;
+	if (file->fd < 0)
+		return;
+	rc = dt_elf_open(file->fd, &elf);
+	if (rc < 0) {
+		file->why = -rc;
+	} else {
+		file->state = FILE_CHECKING;
+		file->state = compare(core, file, elf, file->fd);
+		dt_elf_free(elf);
+	}
+	if (file->state == FILE_GOOD || file->state == FILE_UNSURE)
+		return;
+	close(file->fd);
+	file->fd = -1;
+}
+
+int core_file_fd(struct dt_core *core, size_t index)
+{
+	struct core_file *file = &core->files[index];
+
+	if (file->state == FILE_UNSEEN)
+		look_at(core, file);
+	switch (file->state) {
+	case FILE_GOOD:
+	case FILE_UNSURE:
+		return file->fd;
+	case FILE_OTHER:
+		return -ESTALE;
+	default:
+		return -ENOENT;
+	}
+}
+
+int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map)
+{
+	int fd;
+
+	if (!map->inode || map->inode > core->file_count)
+		return -ENOENT;
+	fd = core_file_fd(core, map->inode - 1);
+	if (fd >= 0)
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	else
+		return fd;
+	return fd < 0 ? -errno : fd;
+}
+
+int dt_core_open_file(const struct dt_core *core, const char *path)
+{
+	return dt_open_below(core->root, path);
+}
+
+/* ---- what to tell ---- */
+
+static void put_id(char *text, const uint8_t *id, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		sprintf(text + 2 * i, "%02x", id[i]);
+}
+
+static const char *complain(const struct dt_core *core, const struct core_file *file, struct dt_arena *arena)
+{
+	bool given = core->exe && core->program < core->file_count && file == &core->files[core->program];
+	const char *path = given ? core->exe : file->path;
+	uint8_t id[64];
+	char text[2 * sizeof(id) + 1] = "";
+
+	switch (file->state) {
+	case FILE_UNSURE:
+		return dt_arena_printf(arena,
+				       "%s may not be the file that the process had: the core has nothing to "
+				       "compare it with",
+				       path);
+	case FILE_OTHER:
+		put_id(text, id, mapped_id((struct dt_core *)core, file, id));
+		return text[0]
+			   ? dt_arena_printf(arena, "%s is not the file that the process had (build id %s)", path, text)
+			   : dt_arena_printf(arena, "%s is not the file that the process had", path);
+	case FILE_NONE:
+		if (file->why == ENOEXEC || file->why == EINVAL)
+			return given ? dt_arena_printf(arena, "%s is no program", path) : NULL;
+		return dt_arena_printf(arena, "%s cannot be read: %s", path, strerror(file->why));
+	default:
+		return NULL;
+	}
+}
+
+size_t dt_core_complaints(const struct dt_core *core, struct dt_arena *arena, const char **texts, size_t max)
+{
+	size_t count = 0, more = 0;
+
+	for (size_t i = 0; i < core->file_count; i++) {
+		const char *text = complain(core, &core->files[i], arena);
+
+		if (text && count < max)
+			texts[count++] = text;
+		else if (text)
+			more++;
+	}
+	if (more) {
+		texts[count - 1] = dt_arena_printf(arena,
+						   "%zu other files of the process cannot be read either, or "
+						   "are not those that it had",
+						   more + 1);
+		count -= !texts[count - 1];
+	}
+	return count;
+}

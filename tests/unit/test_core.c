@@ -1,0 +1,399 @@
+/* Core files: what is read out of good ones, and that bad ones are refused or do no harm. */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/util.h"
+#include "core/core.h"
+#include "core_file.h"
+
+static struct dt_core *opened(const struct core_file_maker *m)
+{
+	struct dt_error err = {0};
+	struct dt_core *core = NULL;
+
+	if (dt_core_open(m->path, NULL, NULL, &core, &err) < 0)
+		fail_msg("%s", err.message);
+	unlink(m->path);
+	return core;
+}
+
+static void refused(const struct core_file_maker *m, int code, const char *words)
+{
+	struct dt_error err = {0};
+	struct dt_core *core;
+
+	assert_int_equal(dt_core_open(m->path, NULL, NULL, &core, &err), code);
+	if (!strstr(err.message, words))
+		fail_msg("'%s' is not in '%s'", words, err.message);
+	unlink(m->path);
+}
+
+static uint8_t byte_at(struct dt_core *core, uint64_t address)
+{
+	uint8_t byte;
+
+	assert_int_equal(dt_mem_read(dt_core_memory(core), address, &byte, 1), 0);
+	return byte;
+}
+
+static void missing_at(struct dt_core *core, uint64_t address)
+{
+	uint8_t byte;
+
+	assert_int_equal(dt_mem_read(dt_core_memory(core), address, &byte, 1), -EFAULT);
+}
+
+static void add_process(struct core_file_maker *m)
+{
+	uint8_t process[136] = {0};
+	const int pid = 77, ppid = 7;
+
+	memcpy(process + 24, &pid, 4);
+	memcpy(process + 28, &ppid, 4);
+	memcpy(process + 40, "sixteen-letters!", 16);
+	memcpy(process + 56, "python3 -c pass  ", 17);
+	core_file_note(m, NT_PRPSINFO, process, sizeof(process));
+}
+
+static void threads_and_signal_are_read(void **state)
+{
+	struct core_file_maker m;
+	const struct dt_core_info *info;
+	struct dt_core *core;
+	uint8_t siginfo[128] = {SIGSEGV, 0, 0, 0, 0, 0, 0, 0, SEGV_MAPERR, [16] = 0x10, 0x20};
+	uint8_t other[128] = {SIGSEGV, 0, 0, 0, 0, 0, 0, 0, SEGV_ACCERR};
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_thread(&m, 78, SIGSEGV, 0x7000, -1);
+	add_process(&m);
+	core_file_note(&m, NT_SIGINFO, siginfo, sizeof(siginfo));
+	core_file_thread(&m, 77, SIGSEGV, 0x8000, 202);
+	core_file_note(&m, NT_SIGINFO, other, sizeof(other));
+	core_file_load(&m, 0x10000, 0x2000, 0x4000, 0x2000, PF_R | PF_W);
+	core_file_write(&m, 0x6000);
+	core = opened(&m);
+	info = dt_core_info(core);
+	assert_int_equal(info->pid, 77);
+	assert_int_equal(info->ppid, 7);
+	assert_string_equal(info->name, "sixteen-letters!");
+	assert_string_equal(info->command, "python3 -c pass");
+	assert_int_equal(info->signal, SIGSEGV);
+	assert_int_equal(info->signal_code, SEGV_MAPERR);
+	assert_true(info->has_address);
+	assert_int_equal(info->address, 0x2010);
+	assert_int_equal(info->thread_count, 2);
+	assert_int_equal(info->threads[0].tid, 78);
+	assert_int_equal(info->threads[0].pointer, 0x7000);
+	assert_true(info->threads[0].call.running);
+	assert_int_equal(info->threads[1].tid, 77);
+	assert_false(info->threads[1].call.running);
+	assert_int_equal(info->threads[1].call.number, 202);
+	assert_int_equal(info->size, info->whole);
+	assert_int_equal(byte_at(core, 0x10000), 4);
+	assert_int_equal(byte_at(core, 0x11000), 5);
+	missing_at(core, 0x12000);
+	dt_core_free(core);
+}
+
+static void a_stopped_process_was_alive(void **state)
+{
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_thread(&m, 78, SIGSTOP, 0, 0);
+	core_file_write(&m, 0x4000);
+	core = opened(&m);
+	assert_int_equal(dt_core_info(core)->signal, 0);
+	dt_core_free(core);
+}
+
+/* The list of mapped files: offsets in pages of 4096. */
+static size_t put_files(uint8_t *note, const uint64_t (*rows)[3], size_t count, const char *paths, size_t paths_size)
+{
+	const uint64_t head[] = {count, 4096};
+
+	memcpy(note, head, sizeof(head));
+	memcpy(note + 16, rows, count * 24);
+	memcpy(note + 16 + count * 24, paths, paths_size);
+	return 16 + count * 24 + paths_size;
+}
+
+static void maps_are_put_together(void **state)
+{
+	static const uint64_t rows[][3] = {
+	    {0x10000, 0x12000, 0}, {0x12000, 0x13000, 2}, {0x15000, 0x17000, 0}, {0x16000, 0x18000, 0}};
+	static const char paths[] = "/a\0/a\0/b\0/c";
+	struct core_file_maker m;
+	struct dt_core *core;
+	struct dt_maps *maps;
+	uint8_t note[512];
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_note(&m, NT_FILE, note, put_files(note, rows, DT_COUNT(rows), paths, sizeof(paths)));
+	core_file_load(&m, 0x20000, 0x1000, 0x5000, 0x1000, PF_R | PF_W);
+	core_file_load(&m, 0x10000, 0x2000, 0x4000, 0x1000, PF_R);
+	core_file_load(&m, 0x11000, 0x4000, 0x4000, 0x4000, PF_R | PF_W); /* overlaps */
+	core_file_write(&m, 0x6000);
+	core = opened(&m);
+	maps = dt_core_maps(core);
+	assert_int_equal(maps->count, 4);
+	assert_int_equal(maps->maps[0].start, 0x10000);
+	assert_string_equal(maps->maps[0].path, "/a");
+	assert_false(maps->maps[0].write);
+	assert_int_equal(maps->maps[1].start, 0x12000); /* no segment: left out by whoever wrote it */
+	assert_int_equal(maps->maps[1].offset, 0x2000);
+	assert_int_equal(maps->maps[1].inode, maps->maps[0].inode);
+	assert_int_equal(maps->maps[2].start, 0x15000);
+	assert_string_equal(maps->maps[2].path, "/b");
+	assert_int_not_equal(maps->maps[2].inode, maps->maps[0].inode);
+	assert_int_equal(maps->maps[3].start, 0x20000);
+	assert_string_equal(maps->maps[3].path, "");
+	assert_int_equal(byte_at(core, 0x10000), 4);
+	missing_at(core, 0x11000); /* from /a, which is not there */
+	missing_at(core, 0x12000);
+	assert_int_equal(byte_at(core, 0x20000), 5);
+	assert_int_equal(dt_core_open_mapped(core, &maps->maps[0]), -ENOENT);
+	dt_core_free(core);
+}
+
+/* A program of this host that was mapped: its pages come from the file, if it is the one. */
+static void files_are_compared(bool same)
+{
+	static const char program[] = "/proc/self/exe";
+	char path[256] = {0};
+	uint8_t page[4096], note[512], byte;
+	uint64_t rows[][3] = {{0x10000, 0x12000, 0}};
+	int fd = open(program, O_RDONLY | O_CLOEXEC), core_fd;
+	const char *complaints[2];
+	struct dt_core *core;
+	struct core_file_maker m;
+	struct dt_arena arena;
+
+	assert_true(fd >= 0 && readlink(program, path, sizeof(path) - 1) > 0);
+	assert_int_equal(pread(fd, page, sizeof(page), 0), sizeof(page));
+	assert_int_equal(pread(fd, &byte, 1, 0x1000), 1);
+	close(fd);
+	core_file_begin(&m);
+	core_file_note(&m, NT_FILE, note, put_files(note, rows, 1, path, strlen(path) + 1));
+	core_file_load(&m, 0x10000, 0x2000, 0x4000, 0x1000, PF_R);
+	core_file_write(&m, 0x5000);
+	if (!same) /* the build id and all that follows */
+		memset(page + 0x200, 0xa5, sizeof(page) - 0x200);
+	core_fd = open(m.path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(core_fd, page, sizeof(page), 0x4000), sizeof(page));
+	close(core_fd);
+	core = opened(&m);
+	dt_arena_init(&arena, 0);
+	if (same) {
+		assert_int_equal(byte_at(core, 0x11000), byte);
+		assert_int_equal(dt_core_complaints(core, &arena, complaints, 2), 0);
+	} else {
+		missing_at(core, 0x11000);
+		assert_int_equal(dt_core_complaints(core, &arena, complaints, 2), 1);
+		assert_non_null(strstr(complaints[0], "is not the file that the process had"));
+		assert_int_equal(dt_core_open_mapped(core, &dt_core_maps(core)->maps[0]), -ESTALE);
+	}
+	assert_string_equal(dt_core_info(core)->program, path);
+	dt_arena_release(&arena);
+	dt_core_free(core);
+}
+
+static void the_file_that_was_mapped_is_read(void **state)
+{
+	(void)state;
+	files_are_compared(true);
+}
+
+static void another_file_is_not_read(void **state)
+{
+	(void)state;
+	files_are_compared(false);
+}
+
+static void a_cut_core_is_read_as_far_as_it_goes(void **state)
+{
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_thread(&m, 78, SIGABRT, 0, -1);
+	core_file_load(&m, 0x10000, 0x3000, 0x4000, 0x3000, PF_R | PF_W);
+	core_file_load(&m, 0x20000, 0x1000, 0x7000, 0x1000, PF_R | PF_W);
+	core_file_write(&m, 0x5800);
+	core = opened(&m);
+	assert_int_equal(dt_core_info(core)->size, 0x5800);
+	assert_int_equal(dt_core_info(core)->whole, 0x8000);
+	assert_int_equal(byte_at(core, 0x10000), 4);
+	assert_int_equal(byte_at(core, 0x117ff), 0);
+	missing_at(core, 0x11800);
+	missing_at(core, 0x20000);
+	dt_core_free(core);
+}
+
+/* Whatever their length, the headers are there or they are not. */
+static void cut_headers_are_refused(void **state)
+{
+	(void)state;
+	for (size_t size = 0; size < sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr); size += 7) {
+		struct core_file_maker m;
+
+		core_file_begin(&m);
+		core_file_thread(&m, 78, SIGABRT, 0, -1);
+		core_file_load(&m, 0x10000, 0x1000, 0x4000, 0x1000, PF_R | PF_W);
+		core_file_write(&m, size);
+		refused(&m, DT_ERUNTIME, size < SELFMAG ? "is not a core file" : "cut short");
+	}
+}
+
+static void other_files_are_refused(void **state)
+{
+	struct core_file_maker m;
+	struct dt_error err;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	m.header.e_type = ET_DYN;
+	core_file_write(&m, 0x4000);
+	refused(&m, DT_ERUNTIME, "is a program or library");
+	core_file_begin(&m);
+	m.header.e_machine = EM_AARCH64;
+	core_file_write(&m, 0x4000);
+	refused(&m, DT_EUNSUPPORTED, "aarch64");
+	core_file_begin(&m);
+	m.header.e_machine = EM_386;
+	m.header.e_ident[EI_CLASS] = ELFCLASS32;
+	core_file_write(&m, 0x4000);
+	refused(&m, DT_EUNSUPPORTED, "32 bit");
+	core_file_begin(&m);
+	m.header.e_machine = 0x1234;
+	core_file_write(&m, 0x4000);
+	refused(&m, DT_EUNSUPPORTED, "number 4660");
+	assert_int_equal(dt_core_open("/no such file", NULL, NULL, &core, &err), DT_ENOTFOUND);
+	assert_int_equal(dt_core_open("/dev/null", NULL, NULL, &core, &err), DT_ERUNTIME);
+	assert_int_equal(dt_core_open("/tmp", NULL, NULL, &core, &err), DT_ERUNTIME);
+	core_file_begin(&m);
+	core_file_write(&m, 0x4000);
+	assert_int_equal(dt_core_open(m.path, "/dev/null", NULL, &core, &err), DT_EUSAGE);
+	assert_int_equal(dt_core_open(m.path, "/no such directory", NULL, &core, &err), DT_ENOTFOUND);
+	unlink(m.path);
+}
+
+static void segments_that_wrap_around_are_refused(void **state)
+{
+	struct core_file_maker m;
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_load(&m, UINT64_MAX - 0xfff, 0x2000, 0x4000, 0x1000, PF_R);
+	core_file_write(&m, 0x5000);
+	refused(&m, DT_ERUNTIME, "damaged");
+	core_file_begin(&m);
+	core_file_load(&m, 0x10000, 0x2000, UINT64_MAX - 0xfff, 0x2000, PF_R);
+	core_file_write(&m, 0x5000);
+	refused(&m, DT_ERUNTIME, "damaged");
+	core_file_begin(&m);
+	m.header.e_phnum = PN_XNUM;
+	core_file_write(&m, 0x5000);
+	refused(&m, DT_ERUNTIME, "damaged");
+}
+
+/* Larger than memory and disk: nothing is done for bytes that are not there. */
+static void giant_segments_cost_nothing(void **state)
+{
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_load(&m, 0, (uint64_t)1 << 63, 0x4000, (uint64_t)1 << 62, PF_R | PF_W);
+	core_file_write(&m, 0x5000);
+	core = opened(&m);
+	assert_int_equal(byte_at(core, 0), 4);
+	missing_at(core, 0x1000);
+	assert_true(dt_core_info(core)->whole > (uint64_t)1 << 61);
+	dt_core_free(core);
+}
+
+static void silly_notes_do_no_harm(void **state)
+{
+	static const uint32_t types[] = {NT_PRSTATUS, NT_PRPSINFO, NT_SIGINFO, NT_FILE, NT_AUXV};
+	static const uint64_t counts[] = {0, 1, 2, 1000, (uint64_t)1 << 32, (uint64_t)1 << 60, UINT64_MAX};
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	for (size_t t = 0; t < DT_COUNT(types); t++)
+		for (size_t size = 0; size < 400; size += 13) {
+			uint8_t bytes[400];
+
+			memset(bytes, 0xff, sizeof(bytes));
+			core_file_begin(&m);
+			core_file_note(&m, types[t], bytes, size);
+			m.notes_size -= size % 4; /* the segment ends within the note */
+			core_file_write(&m, 0x4000);
+			core = opened(&m);
+			assert_true(dt_core_info(core)->thread_count <= 1);
+			assert_int_equal(dt_core_maps(core)->count, 0);
+			dt_core_free(core);
+		}
+	for (size_t i = 0; i < DT_COUNT(counts); i++) {
+		const uint64_t files[] = {counts[i], 4096, 0x1000, 0x2000, 0, 0x2f};
+
+		core_file_begin(&m);
+		core_file_note(&m, NT_FILE, files, sizeof(files));
+		core_file_write(&m, 0x4000);
+		core = opened(&m);
+		assert_int_equal(dt_core_maps(core)->count, counts[i] == 1);
+		dt_core_free(core);
+	}
+}
+
+static void a_name_of_a_special_file_is_not_opened(void **state)
+{
+	static const char *const paths[] = {"/dev/zero", "/dev/tty", "/proc/self/mem", "/etc/passwd", "relative", ""};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(paths); i++) {
+		const uint64_t rows[][3] = {{0x10000, 0x12000, 0}};
+		struct core_file_maker m;
+		struct dt_core *core;
+		uint8_t note[512];
+
+		core_file_begin(&m);
+		core_file_note(&m, NT_FILE, note, put_files(note, rows, 1, paths[i], strlen(paths[i]) + 1));
+		core_file_write(&m, 0x4000);
+		core = opened(&m);
+		missing_at(core, 0x10000);
+		dt_core_free(core);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(threads_and_signal_are_read),
+	    cmocka_unit_test(a_stopped_process_was_alive),
+	    cmocka_unit_test(maps_are_put_together),
+	    cmocka_unit_test(the_file_that_was_mapped_is_read),
+	    cmocka_unit_test(another_file_is_not_read),
+	    cmocka_unit_test(a_cut_core_is_read_as_far_as_it_goes),
+	    cmocka_unit_test(cut_headers_are_refused),
+	    cmocka_unit_test(other_files_are_refused),
+	    cmocka_unit_test(segments_that_wrap_around_are_refused),
+	    cmocka_unit_test(giant_segments_cost_nothing),
+	    cmocka_unit_test(silly_notes_do_no_harm),
+	    cmocka_unit_test(a_name_of_a_special_file_is_not_opened),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
