@@ -61,14 +61,18 @@ def native_id(tid):
     return tid
 
 
-def thread_differences(truth, shown):
+def thread_differences(truth, shown, dead=False):
     tid = shown["tid"]
-    if not Path(f"/proc/{tid}/comm").exists() or native_id(tid) != truth["native"]:
+    known = tid == truth["native"] if dead else Path(f"/proc/{tid}/comm").exists() and native_id(tid) == truth["native"]
+    if not known:
         yield f"the thread's own id is {truth['native']}, darter shows tid {tid}"
         return
     if truth["native"] != shown["ns_tid"]:
         yield f"ns_tid is {truth['native']}, darter shows {shown['ns_tid']}"
-    name = kernel_name(shown["tid"]) if truth["name"] is None else plain(truth["name"])
+    if truth["name"] is not None:
+        name = plain(truth["name"])
+    else:  # a core does not tell the kernel's names
+        name = shown["name"] if dead else kernel_name(tid)
     if name != shown["name"]:
         yield f"name is {short(name)!r}, darter shows {short(shown['name'] or 'none')!r}"
     for key in ("main", "gc", "gil"):
@@ -79,8 +83,8 @@ def thread_differences(truth, shown):
     yield from stack_differences(truth, shown)
 
 
-def differences(truth, snapshot):
-    """All that is different, as lines of text."""
+def differences(truth, snapshot, dead=False):
+    """All that is different, as lines of text. dead: it is of a core file, and there is no process to ask."""
     found = []
     version = ".".join(str(part) for part in truth["version"])
     if not re.fullmatch(re.escape(version) + r"((a|b|rc)\d+)?\+?", snapshot["python"]):
@@ -97,7 +101,7 @@ def differences(truth, snapshot):
             found.append(f"thread {key} {short(thread['name'] or '')!r} is not shown")
             continue
         label = f"thread {short(thread['name'] or '')!r} of interpreter {key[0]}: "
-        found += [label + text for text in thread_differences(thread, shown.pop(key))]
+        found += [label + text for text in thread_differences(thread, shown.pop(key), dead)]
     # A thread state without a frame is one that Python keeps for later (each new interpreter has one before 3.13).
     found += [f"thread {key} is shown but not there: {stack(thread)[:3]}" for key, thread in shown.items()
               if thread["frames"]]
@@ -117,4 +121,20 @@ def check(program, *options, pid=None, **how):
     snapshot = seen(pid or program, *options, **how)
     found = differences(truth, snapshot)
     assert not found, "\n".join([f"{program.python.label} {program.script}:"] + found[:40])
+    return snapshot
+
+
+def seen_core(core, *options, **how):
+    """The one snapshot of `darter dump --json --core`."""
+    document = json.loads(darter("dump", "--json", "--core", core, *options, check=0, **how).stdout)
+    assert document["errors"] == [] and len(document["snapshots"]) == 1, document
+    return document["snapshots"][0]
+
+
+def check_core(program, core, *options, **how):
+    """Fails unless darter shows the truth of a core file of the program; gives the snapshot."""
+    snapshot = seen_core(core, *options, **how)
+    found = differences(told(program), snapshot, dead=True)
+    assert not found, "\n".join([f"{program.python.label} {program.script}, {core}:"] + found[:40])
+    assert snapshot["pid"] == program.pid, (snapshot["pid"], program.pid)
     return snapshot

@@ -107,9 +107,25 @@ struct dt_thread {
 	bool main;           /* the interpreter's main thread */
 	bool gc;             /* its interpreter is collecting garbage, and it is the one that does it */
 	bool torn;           /* its stack could not be proven: frames were left out */
+	bool faulting;       /* of a core file: the thread that got the signal */
 	enum dt_proof proof;
 	const struct dt_frame *frames; /* innermost first */
 	size_t frame_count;
+};
+
+/* Of a core file: how the process ended. */
+struct dt_core_death {
+	const char *file;        /* the core file */
+	int signal;              /* that ended the process; 0: none, the core was made of a living one (gcore) */
+	const char *signal_name; /* "SIGSEGV"; NULL if signal is 0 */
+	const char *cause;       /* "there is no memory at address 0x10", "sent by process 12"; NULL if not known */
+	bool has_address;        /* the signal is about an address */
+	uint64_t address;        /* that one */
+	uint64_t instruction;    /* where the thread that got the signal was; 0 if not known */
+	const char *module;      /* file that this instruction lies in, NULL if not known */
+	uint64_t module_offset;  /* where in it */
+	uint64_t size;           /* bytes of the core file that are there */
+	uint64_t whole_size;     /* bytes that it should have: more if it was cut short */
 };
 
 struct dt_version {
@@ -130,9 +146,11 @@ struct dt_snapshot {
 	uint64_t taken_ns;      /* CLOCK_REALTIME */
 	uint64_t window_ns;     /* time from first to last byte read of the look that is shown */
 	unsigned interpreters;
-	unsigned looks;                  /* looks that were needed */
-	unsigned torn;                   /* threads whose stack could not be proven */
-	const struct dt_thread *threads; /* main thread first, then in order of creation */
+	unsigned looks;                   /* looks that were needed */
+	unsigned torn;                    /* threads whose stack could not be proven */
+	const struct dt_core_death *core; /* NULL: a live process */
+	const struct dt_thread *threads;  /* main thread first, then in order of creation; of a core the faulting one
+					     before them */
 	size_t thread_count;
 	const char *const *warnings; /* what a reader of this snapshot should know */
 	size_t warning_count;
@@ -140,6 +158,13 @@ struct dt_snapshot {
 
 /* Finds Python in process pid. options may be NULL. *target is set on success only. */
 DT_API int dt_attach(int pid, const struct dt_options *options, struct dt_target **target, struct dt_error *err);
+
+/* Opens a core file, which may be compressed (gzip, zstd, lz4), instead of a process. What it does not hold is read
+ * from the files that were mapped into the process: exe is its program, root the directory below which the others are
+ * found (both may be NULL: where the process had them). dt_take() then gives the same snapshot each time. pause and
+ * no_perch of the options have no meaning here. */
+DT_API int dt_open_core(const char *file, const char *root, const char *exe, const struct dt_options *options,
+			struct dt_target **target, struct dt_error *err);
 
 /* Takes the stacks of all threads. The snapshot belongs to the target and lives until the next dt_take or dt_release.
  */

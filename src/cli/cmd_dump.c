@@ -54,6 +54,27 @@ static int set_format(void *options, const char *value, struct dt_error *err)
 	return DT_EUSAGE;
 }
 
+static int set_core(void *options, const char *value, struct dt_error *err)
+{
+	(void)err;
+	((struct dt_dump_options *)options)->core = value;
+	return 0;
+}
+
+static int set_exe(void *options, const char *value, struct dt_error *err)
+{
+	(void)err;
+	((struct dt_dump_options *)options)->exe = value;
+	return 0;
+}
+
+static int set_root(void *options, const char *value, struct dt_error *err)
+{
+	(void)err;
+	((struct dt_dump_options *)options)->root = value;
+	return 0;
+}
+
 static void defaults(void *options)
 {
 	((struct dt_dump_options *)options)->attach.source = true;
@@ -70,13 +91,32 @@ static int run(void *options)
 	if (!o->format)
 		o->format = dt_format_by_name(common->json ? "json" : "text");
 	common->json = !strcmp(o->format->name, "json");
-	code = o->every > 0 ? dt_dump_every(o) : dt_dump_once(o);
+	if (o->core || o->exe || o->root)
+		code = dt_dump_core(o);
+	else
+		code = o->every > 0 ? dt_dump_every(o) : dt_dump_once(o);
 	dt_selection_release(&o->selecting.selection);
 	return code;
 }
 
 static const struct dt_option table[] = {
     DT_OPTIONS_SELECTION,
+    {.name = "core",
+     .kind = DT_VALUE_FILE,
+     .value = "FILE",
+     .help = "A core file instead of a process: what it was doing when it died. May be compressed (gzip, zstd, lz4).",
+     .set = set_core},
+    {.name = "exe",
+     .kind = DT_VALUE_FILE,
+     .value = "FILE",
+     .help = "With --core: the program that the core is of, if it is not where it was.",
+     .set = set_exe},
+    {.name = "root",
+     .kind = DT_VALUE_FILE,
+     .value = "DIR",
+     .help = "With --core: where the files of the machine are that the core comes from, libraries and sources; / by "
+	     "default.",
+     .set = set_root},
     {.letter = 'f',
      .name = "format",
      .kind = DT_VALUE_FORMAT,
@@ -116,6 +156,7 @@ static const struct dt_example examples[] = {
     {"darter dump --name gunicorn --children", "The same for all processes of a server, by the name of the command."},
     {"darter dump --name celery --name flask", "Every process whose command line matches one of the two."},
     {"darter dump --every 1 1234", "What changes from second to second; a program that hangs changes nothing."},
+    {"darter dump --core core.1234", "What a program was doing when it died."},
     {"darter dump --json 1234 | jq '.snapshots[].threads[] | select(.gil)'", "The thread that holds the GIL."},
     {0},
 };

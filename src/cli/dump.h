@@ -1,4 +1,4 @@
-/* The two ways to dump: once, and again and again. */
+/* The ways to dump: once, again and again, and from a core file. */
 #ifndef DT_CLI_DUMP_H
 #define DT_CLI_DUMP_H
 
@@ -10,6 +10,7 @@ struct dt_dump_options {
 	struct dt_render render;
 	const struct dt_format *format;
 	double every; /* seconds, 0: once */
+	const char *core, *exe, *root;
 };
 
 /* What went wrong so far. The first failure decides the exit code. */
@@ -57,7 +58,8 @@ void dt_dump_look(struct dt_dump_look *look);
 /* Says that a look did not come back. */
 int dt_dump_fail_stuck(int pid, struct dt_error *err);
 
-/* Both return the exit code. */
+/* All return the exit code. */
+int dt_dump_core(const struct dt_dump_options *options);
 int dt_dump_once(const struct dt_dump_options *options);
 int dt_dump_every(const struct dt_dump_options *options);
 

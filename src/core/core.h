@@ -57,8 +57,10 @@ int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map);
 /* Opens another file of the process, a source file: below the root. */
 int dt_core_open_file(const struct dt_core *core, const char *path);
 
-/* What is wrong with files that were asked for so far, one sentence each in the arena. Returns how many, at most max;
- * of more than that the last sentence says so. */
-size_t dt_core_complaints(const struct dt_core *core, struct dt_arena *arena, const char **texts, size_t max);
+/* What is wrong with files that were asked for so far, one sentence each in the arena: first of all the one at `first`
+ * (a path, or NULL). Returns how many, at most max; of more than that the last sentence says so. A text is NULL if memory
+ * is out. */
+size_t dt_core_complaints(const struct dt_core *core, const char *first, struct dt_arena *arena, const char **texts,
+			  size_t max);
 
 #endif

@@ -153,51 +153,54 @@ static void put_id(char *text, const uint8_t *id, size_t length)
 		sprintf(text + 2 * i, "%02x", id[i]);
 }
 
+static bool given(const struct dt_core *core, const struct core_file *file)
+{
+	return core->exe && core->program < core->file_count && file == &core->files[core->program];
+}
+
+/* Of a file that is no program nothing is told, unless somebody says that it is one. */
+static bool to_be_told(const struct dt_core *core, const struct core_file *file)
+{
+	if (file->state == FILE_NONE)
+		return given(core, file) || (file->why != ENOEXEC && file->why != EINVAL);
+	return file->state == FILE_UNSURE || file->state == FILE_OTHER;
+}
+
 static const char *complain(const struct dt_core *core, const struct core_file *file, struct dt_arena *arena)
 {
-	bool given = core->exe && core->program < core->file_count && file == &core->files[core->program];
-	const char *path = given ? core->exe : file->path;
+	const char *path = given(core, file) ? core->exe : file->path;
 	uint8_t id[64];
 	char text[2 * sizeof(id) + 1] = "";
 
-	switch (file->state) {
-	case FILE_UNSURE:
-		return dt_arena_printf(arena,
-				       "%s may not be the file that the process had: the core has nothing to "
-				       "compare it with",
-				       path);
-	case FILE_OTHER:
-		put_id(text, id, mapped_id((struct dt_core *)core, file, id));
-		return text[0]
-			   ? dt_arena_printf(arena, "%s is not the file that the process had (build id %s)", path, text)
-			   : dt_arena_printf(arena, "%s is not the file that the process had", path);
-	case FILE_NONE:
-		if (file->why == ENOEXEC || file->why == EINVAL)
-			return given ? dt_arena_printf(arena, "%s is no program", path) : NULL;
-		return dt_arena_printf(arena, "%s cannot be read: %s", path, strerror(file->why));
-	default:
-		return NULL;
-	}
+	if (file->state == FILE_UNSURE)
+		return dt_arena_printf(
+		    arena, "%s may not be the file that the process had: the core has nothing to compare it with",
+		    path);
+	if (file->state == FILE_NONE)
+		return dt_arena_printf(arena, "%s cannot be read: %s", path,
+				       file->why == ENOEXEC ? "it is no program" : strerror(file->why));
+	put_id(text, id, mapped_id((struct dt_core *)core, file, id));
+	return dt_arena_printf(arena, "%s is not the file that the process had%s%s%s", path,
+			       text[0] ? " (build id " : "", text, text[0] ? ")" : "");
 }
 
-size_t dt_core_complaints(const struct dt_core *core, struct dt_arena *arena, const char **texts, size_t max)
+size_t dt_core_complaints(const struct dt_core *core, const char *first, struct dt_arena *arena, const char **texts,
+			  size_t max)
 {
-	size_t count = 0, more = 0;
+	size_t count = 0, all = 0;
 
-	for (size_t i = 0; i < core->file_count; i++) {
-		const char *text = complain(core, &core->files[i], arena);
+	for (size_t i = 0; i < core->file_count; i++)
+		all += to_be_told(core, &core->files[i]);
+	for (int turn = 0; turn < 2; turn++) /* in the first turn only the first one */
+		for (size_t i = 0; i < core->file_count && count < max; i++) {
+			const struct core_file *file = &core->files[i];
+			bool is_first = first && !strcmp(file->path, first);
 
-		if (text && count < max)
-			texts[count++] = text;
-		else if (text)
-			more++;
-	}
-	if (more) {
-		texts[count - 1] = dt_arena_printf(arena,
-						   "%zu other files of the process cannot be read either, or "
-						   "are not those that it had",
-						   more + 1);
-		count -= !texts[count - 1];
-	}
+			if (is_first == (turn == 0) && to_be_told(core, file))
+				texts[count++] = complain(core, file, arena);
+		}
+	if (count && all > count)
+		texts[count - 1] = dt_arena_printf(arena, "the same goes for %zu other files of the process",
+						   all - count + 1);
 	return count;
 }

@@ -54,11 +54,35 @@ static void put_thread(struct dt_json *json, const struct dt_thread *thread, siz
 	dt_json_bool(json, "gc", thread->gc);
 	dt_json_text(json, "proof", dt_proof_name(thread->proof));
 	dt_json_bool(json, "torn", thread->torn);
+	dt_json_bool(json, "faulting", thread->faulting);
 	dt_json_number(json, "frame_count", thread->frame_count);
 	dt_json_array(json, "frames");
 	for (size_t i = 0; i < shown && !ferror(json->out); i++)
 		put_frame(json, &thread->frames[i]);
 	dt_json_array_end(json);
+	dt_json_object_end(json);
+}
+
+static void put_core(struct dt_json *json, const struct dt_core_death *core)
+{
+	if (!core) {
+		dt_json_null(json, "core");
+		return;
+	}
+	dt_json_object(json, "core");
+	dt_json_text(json, "file", core->file);
+	dt_json_signed(json, "signal", core->signal);
+	dt_json_text(json, "signal_name", core->signal_name);
+	dt_json_text(json, "cause", core->cause);
+	if (core->has_address)
+		dt_json_number(json, "address", core->address);
+	else
+		dt_json_null(json, "address");
+	dt_json_number(json, "instruction", core->instruction);
+	dt_json_text(json, "module", core->module);
+	dt_json_number(json, "module_offset", core->module_offset);
+	dt_json_number(json, "size", core->size);
+	dt_json_number(json, "whole_size", core->whole_size);
 	dt_json_object_end(json);
 }
 
@@ -72,6 +96,7 @@ static void put_snapshot(struct dt_json *json, const struct dt_snapshot *snapsho
 	dt_json_text(json, "library", snapshot->library);
 	dt_json_text(json, "command", snapshot->command);
 	dt_json_text(json, "container", snapshot->container);
+	put_core(json, snapshot->core);
 	put_time(json, "taken", snapshot->taken_ns);
 	dt_json_number(json, "window_ns", snapshot->window_ns);
 	dt_json_number(json, "interpreters", snapshot->interpreters);

@@ -20,6 +20,7 @@ static const struct dt_render plain;
 struct writer {
 	const struct dt_render *render;
 	struct dt_short_names names;
+	const struct dt_core_death *core; /* NULL: a live process */
 	struct dt_buf buf;
 	FILE *out;
 };
@@ -46,6 +47,32 @@ static void put_measure(struct writer *w, const struct dt_snapshot *snapshot)
 		      snapshot->looks, snapshot->interpreters, snapshot->thread_count, snapshot->torn);
 }
 
+/* "Core file core.12: killed by SIGSEGV in _speedups.so+0x1a2: there is no memory at address 0x0" */
+static void put_death(struct writer *w, const struct dt_core_death *core)
+{
+	const char *on = dt_style_on(w->render, DT_STYLE_BLOCKED), *off = dt_style_off(w->render, DT_STYLE_BLOCKED);
+
+	dt_buf_puts(&w->buf, "Core file ");
+	dt_escape(&w->buf, core->file);
+	if (!core->signal) {
+		dt_buf_puts(&w->buf, " of a process that was alive\n");
+		return;
+	}
+	dt_buf_printf(&w->buf, ": %skilled by %s%s", on, core->signal_name, off);
+	if (core->module) {
+		const char *slash = strrchr(core->module, '/');
+
+		dt_buf_puts(&w->buf, " in ");
+		dt_escape(&w->buf, slash && !w->render->full_names ? slash + 1 : core->module);
+		dt_buf_printf(&w->buf, "+0x%" PRIx64, core->module_offset);
+	}
+	if (core->cause) {
+		dt_buf_puts(&w->buf, ": ");
+		dt_escape(&w->buf, core->cause);
+	}
+	dt_buf_putc(&w->buf, '\n');
+}
+
 static void put_process(struct writer *w, const struct dt_snapshot *snapshot)
 {
 	char pid[16];
@@ -55,7 +82,10 @@ static void put_process(struct writer *w, const struct dt_snapshot *snapshot)
 	dt_paint(&w->buf, w->render, DT_STYLE_ID, pid);
 	dt_buf_puts(&w->buf, ": ");
 	dt_escape(&w->buf, snapshot->command);
-	dt_buf_puts(&w->buf, "\nPython ");
+	dt_buf_putc(&w->buf, '\n');
+	if (snapshot->core)
+		put_death(w, snapshot->core);
+	dt_buf_puts(&w->buf, "Python ");
 	dt_paint(&w->buf, w->render, DT_STYLE_BOLD, snapshot->version_text);
 	if (snapshot->executable) {
 		dt_buf_printf(&w->buf, " %s(", dt_style_on(w->render, DT_STYLE_DIM));
@@ -98,6 +128,8 @@ static void put_thread_line(struct writer *w, const struct dt_thread *thread)
 	if (thread->interpreter)
 		dt_buf_printf(&w->buf, " of interpreter %" PRId64, thread->interpreter);
 	dt_buf_printf(&w->buf, " %s(", dt_style_on(w->render, style));
+	if (thread->faulting && w->core && w->core->signal_name)
+		dt_buf_printf(&w->buf, "killed by %s; ", w->core->signal_name);
 	dt_describe_state(&w->buf, thread);
 	dt_buf_printf(&w->buf, ")%s", dt_style_off(w->render, style));
 	if (w->render->verbose) {
@@ -148,10 +180,12 @@ static bool same_frame(const struct dt_frame *a, const struct dt_frame *b)
 
 /* Of a stack that kept changing the outer frames are there. None at all of a thread that does not run: its chain of
  * frames is broken. */
-static const char *why_torn(const struct dt_thread *thread)
+static const char *why_torn(const struct writer *w, const struct dt_thread *thread)
 {
 	bool runs = thread->state == DT_STATE_RUNNING || thread->state == DT_STATE_UNKNOWN;
 
+	if (w->core)
+		return "its other frames are missing or damaged in the core";
 	return runs || thread->frame_count ? "it ran on while it was read: what could not be proven is left out"
 					   : "its frames lead nowhere, or are too many: they are left out";
 }
@@ -180,7 +214,7 @@ static int put_thread(struct writer *w, const struct dt_thread *thread)
 		put_remark(w, "", thread->frame_count - limit,
 			   limit + 1 < thread->frame_count ? " frames more" : " frame more");
 	if (thread->torn)
-		put_remark(w, why_torn(thread), 0, "");
+		put_remark(w, why_torn(w, thread), 0, "");
 	else if (!thread->frame_count)
 		put_remark(w, "no Python code", 0, "");
 	return dt_flush(&w->buf, w->out);
@@ -188,7 +222,7 @@ static int put_thread(struct writer *w, const struct dt_thread *thread)
 
 static int render_with(const struct dt_snapshot *snapshot, const struct dt_render *render, bool process, FILE *out)
 {
-	struct writer w = {.render = render ? render : &plain, .buf = DT_BUF_INIT, .out = out};
+	struct writer w = {.render = render ? render : &plain, .core = snapshot->core, .buf = DT_BUF_INIT, .out = out};
 	int code = 0;
 
 	if (!w.render->full_names)

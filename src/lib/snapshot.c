@@ -47,8 +47,7 @@ static const struct dt_frame *build_frames(struct dt_target *target, const struc
 					      .entry = from->entry};
 	}
 	if (target->options.source && walk->frame_count)
-		frames[0].source = dt_source_line(&target->source, &target->proc, frames[0].file, frames[0].line,
-						  &target->arena);
+		frames[0].source = dt_source_line(&target->source, frames[0].file, frames[0].line, &target->arena);
 	return frames;
 }
 
@@ -195,5 +194,5 @@ int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, stru
 	snapshot->threads = threads;
 	add_warnings(target, look, warnings);
 	dt_source_clear(&target->source);
-	return 0;
+	return target->core ? dt_core_describe(target, look, err) : 0;
 }

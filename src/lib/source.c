@@ -31,28 +31,16 @@ void dt_source_clear(struct dt_source *source)
 	}
 }
 
-static uint64_t began_ns(const struct dt_proc *proc)
-{
-	uint64_t now = dt_clock_realtime_ns();
-	struct dt_proc_info info;
-	double age;
-
-	if (dt_proc_info(proc, &info) < 0)
-		return now;
-	age = dt_proc_age(&info);
-	return age > 0 && age * NS_PER_S < (double)now ? now - (uint64_t)(age * NS_PER_S) : now;
-}
-
 /* The time of the last change of anything: that of the contents may be set to what it was elsewhere. */
 static bool changed_since(const struct stat *st, uint64_t began)
 {
 	return (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec > began + SLACK_NS;
 }
 
-static void load(struct dt_source_file *file, struct dt_source *source, const struct dt_proc *proc)
+static void load(struct dt_source_file *file, struct dt_source *source)
 {
 	/* "<string>" and the like are no files. */
-	dt_auto_close int fd = file->path[0] == '<' ? -ENOENT : dt_proc_open_file(proc, file->path);
+	dt_auto_close int fd = file->path[0] == '<' ? -ENOENT : source->open(source->context, file->path);
 	struct stat st;
 	size_t done = 0;
 	char *text;
@@ -61,7 +49,7 @@ static void load(struct dt_source_file *file, struct dt_source *source, const st
 	    (uint64_t)st.st_size > FILE_LIMIT)
 		return;
 	if (!source->began_ns)
-		source->began_ns = began_ns(proc);
+		source->began_ns = source->began(source->context);
 	if (changed_since(&st, source->began_ns))
 		return;
 	text = malloc((size_t)st.st_size);
@@ -80,7 +68,7 @@ static void load(struct dt_source_file *file, struct dt_source *source, const st
 	file->size = done;
 }
 
-static struct dt_source_file *find(struct dt_source *source, const struct dt_proc *proc, const char *path)
+static struct dt_source_file *find(struct dt_source *source, const char *path)
 {
 	struct dt_source_file *file;
 	size_t count = 0;
@@ -98,7 +86,7 @@ static struct dt_source_file *find(struct dt_source *source, const struct dt_pro
 		free(file);
 		return NULL;
 	}
-	load(file, source, proc);
+	load(file, source);
 	file->next = source->files;
 	source->files = file;
 	return file;
@@ -109,10 +97,9 @@ static bool blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f';
 }
 
-const char *dt_source_line(struct dt_source *source, const struct dt_proc *proc, const char *path, uint32_t line,
-			   struct dt_arena *arena)
+const char *dt_source_line(struct dt_source *source, const char *path, uint32_t line, struct dt_arena *arena)
 {
-	const struct dt_source_file *file = line ? find(source, proc, path) : NULL;
+	const struct dt_source_file *file = line ? find(source, path) : NULL;
 	const char *start;
 	const char *end;
 	const char *stop;

@@ -5,21 +5,25 @@
 #ifndef DT_LIB_SOURCE_H
 #define DT_LIB_SOURCE_H
 
+#include <stdint.h>
+
 #include "base/arena.h"
-#include "proc/proc.h"
 
 struct dt_source_file;
 
 struct dt_source {
 	struct dt_source_file *files;
 	uint64_t began_ns; /* when the process began, by the time of day; 0: not asked yet */
+	/* Opens a regular file as the target sees it: a descriptor, or a negative errno. */
+	int (*open)(void *context, const char *path);
+	uint64_t (*began)(void *context); /* what began_ns is to be */
+	void *context;
 };
 
 /* The line without leading and trailing blanks, in the arena; NULL if it cannot be had. Relative paths are taken from
  * the target's working directory, names like "<string>" have no file. A file that was written, moved or replaced after
  * the process began counts as none: the line would be another one than the program is at. */
-const char *dt_source_line(struct dt_source *source, const struct dt_proc *proc, const char *path, uint32_t line,
-			   struct dt_arena *arena);
+const char *dt_source_line(struct dt_source *source, const char *path, uint32_t line, struct dt_arena *arena);
 
 /* Forgets the files. */
 void dt_source_clear(struct dt_source *source);

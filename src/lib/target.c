@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "doctor/refusal.h"
 
+#define NS_PER_S    1000000000u
 #define NAMES       65536 /* looked at, of all interpreters together: no more threads are shown either */
 #define BECOMING_NS UINT64_C(10000000000) /* for Python to come back after an exec, through a shell say */
 
@@ -16,7 +17,7 @@ const char *dt_library_version(void)
 }
 
 /* Names are read while the proof of the look stands. A name that cannot be read is no reason to lose the stacks. */
-static int read_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena)
+int dt_target_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena)
 {
 	struct dt_target *target = context;
 	struct dt_budget budget = walk->budget; /* the same time, but other steps */
@@ -72,8 +73,26 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	if (rc < 0)
 		return rc;
 	if (!target->options.no_names)
-		dt_sampler_set_extra(target->sampler, read_names, target);
+		dt_sampler_set_extra(target->sampler, dt_target_names, target);
 	return 0;
+}
+
+static int open_source(void *context, const char *path)
+{
+	return dt_proc_open_file(&((struct dt_target *)context)->proc, path);
+}
+
+static uint64_t process_began(void *context)
+{
+	const struct dt_target *target = context;
+	uint64_t now = dt_clock_realtime_ns();
+	struct dt_proc_info info;
+	double age;
+
+	if (dt_proc_info(&target->proc, &info) < 0)
+		return now;
+	age = dt_proc_age(&info);
+	return age > 0 && age * NS_PER_S < (double)now ? now - (uint64_t)(age * NS_PER_S) : now;
 }
 
 /* /proc has a directory for every thread too, though it does not list them. */
@@ -104,6 +123,20 @@ static int explain_missing(int pid, int rc, struct dt_error *err)
 	return DT_ENOTFOUND;
 }
 
+struct dt_target *dt_target_new(const struct dt_options *options)
+{
+	struct dt_target *target = calloc(1, sizeof(*target));
+
+	if (!target)
+		return NULL;
+	target->proc.dir = -1;
+	dt_arena_init(&target->fixed, 0);
+	dt_arena_init(&target->arena, 0);
+	if (options)
+		target->options = *options;
+	return target;
+}
+
 int dt_attach(int pid, const struct dt_options *options, struct dt_target **result, struct dt_error *err)
 {
 	struct dt_target *target;
@@ -111,14 +144,10 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 
 	if (pid <= 0 || !result)
 		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
-	target = calloc(1, sizeof(*target));
+	target = dt_target_new(options);
 	if (!target)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
-	target->proc.dir = -1;
-	dt_arena_init(&target->fixed, 0);
-	dt_arena_init(&target->arena, 0);
-	if (options)
-		target->options = *options;
+	target->source = (struct dt_source){.open = open_source, .began = process_began, .context = target};
 	rc = dt_proc_open(pid, &target->proc);
 	rc = rc < 0 ? explain_missing(pid, rc, err) : refuse_thread(&target->proc, err);
 	if (rc == 0) {
@@ -175,6 +204,12 @@ int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot, struc
 
 	if (!target || !snapshot)
 		return dt_fail(err, DT_EUSAGE, "there is no target to look at");
+	if (target->core) {
+		rc = dt_core_take(target, err);
+		if (rc == 0)
+			*snapshot = &target->snapshot;
+		return rc;
+	}
 	rc = target->sampler ? look_at_known(target, &look, err) : DT_EAGAIN;
 	if (rc == DT_EAGAIN)
 		rc = look_at_new(target, &look, err);
@@ -192,6 +227,8 @@ void dt_release(struct dt_target *target)
 	if (!target)
 		return;
 	forget_program(target);
+	dt_dead_free(target->dead);
+	dt_core_free(target->core);
 	dt_proc_release(&target->proc);
 	dt_source_clear(&target->source);
 	dt_arena_release(&target->fixed);

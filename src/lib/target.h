@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "lib/source.h"
 #include "python/thread_names.h"
+#include "sample/dead.h"
 #include "sample/sampler.h"
 
 struct dt_names {
@@ -17,6 +18,8 @@ struct dt_target {
 	struct dt_mem *live;
 	struct dt_python python;
 	struct dt_sampler *sampler;
+	struct dt_core *core; /* with dead, instead of proc, live and sampler */
+	struct dt_dead *dead;
 	struct dt_options options;
 	struct dt_arena fixed;  /* what stays the same as long as the target is the same program */
 	struct dt_arena arena;  /* the snapshot */
@@ -27,6 +30,18 @@ struct dt_target {
 	struct dt_source source;
 	struct dt_snapshot snapshot;
 };
+
+/* A target that is neither a process nor a core yet. NULL if out of memory. */
+struct dt_target *dt_target_new(const struct dt_options *options);
+
+/* Reads the names of threads: a dt_sampler_extra_fn, its context is the target. */
+int dt_target_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena);
+
+/* dt_take() of a core. */
+int dt_core_take(struct dt_target *target, struct dt_error *err);
+
+/* Fills in what only the snapshot of a core has. 0 or DT_EMEMORY. */
+int dt_core_describe(struct dt_target *target, const struct dt_look *look, struct dt_error *err);
 
 /* Turns a look into target->snapshot. 0 or DT_EMEMORY. */
 int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, struct dt_error *err);

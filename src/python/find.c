@@ -32,7 +32,7 @@ static int try_file(struct dt_finder *f, const struct dt_find_module *module, co
 	if (file->kind != DT_FIND_OLD)
 		return DT_FIND_CONTINUE;
 	if (dt_find_version_in_name(module->first->path, &version) ||
-	    dt_find_version_of_module(f->mem, &f->maps, module, &version))
+	    dt_find_version_of_module(f->mem, f->maps, module, &version))
 		dt_find_note_unsupported(f, &version, "");
 	else
 		dt_find_note_unsupported(f, NULL, ": it is older than 3.7");
@@ -51,7 +51,7 @@ static int try_memory(struct dt_finder *f, const struct dt_find_module *module)
 
 static int try_module(struct dt_finder *f, const struct dt_find_module *module, bool deep)
 {
-	struct dt_find_file *file = dt_find_file_of(f->proc, module, deep, f->cache);
+	struct dt_find_file *file = dt_find_file_of(&f->place, module, deep, f->cache);
 	int code;
 
 	if (!file)
@@ -63,7 +63,7 @@ static int try_module(struct dt_finder *f, const struct dt_find_module *module, 
 		return code;
 	/* It came from the cache and did not prove right: perhaps it is another file by now. */
 	dt_find_file_forget(file);
-	file = dt_find_file_of(f->proc, module, deep, f->cache);
+	file = dt_find_file_of(&f->place, module, deep, f->cache);
 	return file ? try_file(f, module, file, false) : -ENOMEM;
 }
 
@@ -87,9 +87,9 @@ static int by_files(struct dt_finder *f, bool deep)
 /* The module whose data, or the bss behind it, holds the address. */
 static const struct dt_find_module *module_at(const struct dt_finder *f, uint64_t address)
 {
-	const struct dt_map *map = dt_maps_at(&f->maps, address);
+	const struct dt_map *map = dt_maps_at(f->maps, address);
 
-	if (map && !map->inode && map > f->maps.maps && map[-1].inode && map[-1].end == map->start)
+	if (map && !map->inode && map > f->maps->maps && map[-1].inode && map[-1].end == map->start)
 		map--;
 	for (size_t i = 0; map && i < f->count; i++)
 		if (map >= f->modules[i].first && map <= f->modules[i].last)
@@ -140,7 +140,7 @@ static int search(struct dt_finder *f)
 	code = by_files(f, true);
 	if (code || f->reason.code)
 		return code;
-	return dt_find_scan(f->mem, &f->maps, visit_hit, f);
+	return dt_find_scan(f->mem, f->maps, visit_hit, f);
 }
 
 enum { UNCHANGED, ANOTHER_PROGRAM, NO_MEMORY };
@@ -152,11 +152,11 @@ static int since_then(const struct dt_finder *f)
 	struct dt_maps now;
 	int became = UNCHANGED;
 
-	if (dt_maps_read(f->proc, &now) < 0)
+	if (dt_maps_read(f->place.proc, &now) < 0)
 		return NO_MEMORY;
 	if (!now.count)
 		became = NO_MEMORY;
-	else if (now.maps[0].start != f->maps.maps[0].start || now.maps[0].inode != f->maps.maps[0].inode)
+	else if (now.maps[0].start != f->maps->maps[0].start || now.maps[0].inode != f->maps->maps[0].inode)
 		became = ANOTHER_PROGRAM;
 	dt_maps_release(&now);
 	return became;
@@ -166,7 +166,7 @@ static int since_then(const struct dt_finder *f)
  */
 static int fail_nothing(struct dt_finder *f, struct dt_error *err)
 {
-	bool young = f->maps.count && dt_find_young(f->proc);
+	bool young = f->maps->count && dt_find_young(f->place.proc);
 	int code;
 
 	if (young && f->count && dt_find_named_python(f->modules[0].first->path)) {
@@ -176,14 +176,14 @@ static int fail_nothing(struct dt_finder *f, struct dt_error *err)
 		return DT_EAGAIN;
 	}
 	/* The words name the process, so what became of it is asked after they are found. */
-	code = dt_find_fail_not_python(f->proc, !f->maps.count || (young && !f->count), f->cache, err);
-	if (code != DT_ENOTPYTHON || !f->maps.count)
+	code = dt_find_fail_not_python(f->place.proc, !f->maps->count || (young && !f->count), f->cache, err);
+	if (code != DT_ENOTPYTHON || !f->maps->count)
 		return code;
 	switch (since_then(f)) {
 	case ANOTHER_PROGRAM:
-		return dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", f->proc->pid);
+		return dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", f->place.proc->pid);
 	case NO_MEMORY:
-		return dt_find_fail_not_python(f->proc, true, f->cache, err);
+		return dt_find_fail_not_python(f->place.proc, true, f->cache, err);
 	default:
 		return code;
 	}
@@ -191,16 +191,16 @@ static int fail_nothing(struct dt_finder *f, struct dt_error *err)
 
 static int find_in_maps(struct dt_finder *f, struct dt_error *err)
 {
-	int code = dt_find_modules(&f->maps, &f->modules, &f->count);
+	int code = dt_find_modules(f->maps, &f->modules, &f->count);
 
 	if (code == 0)
 		code = search(f);
 	if (code == DT_FIND_FOUND)
 		return 0;
 	if (code < 0)
-		return dt_find_fail_errno(f->proc, code, err);
-	if (f->maps.count && dt_proc_ended(f->proc))
-		return dt_find_fail_errno(f->proc, -ESRCH, err);
+		return dt_find_fail_errno(f->place.proc, code, err);
+	if (f->maps->count && dt_proc_ended(f->place.proc))
+		return dt_find_fail_errno(f->place.proc, -ESRCH, err);
 	if (!f->reason.code)
 		return fail_nothing(f, err);
 	if (err)
@@ -211,15 +211,16 @@ static int find_in_maps(struct dt_finder *f, struct dt_error *err)
 int dt_python_find_cached(const struct dt_proc *proc, struct dt_mem *mem, struct dt_find_cache *cache,
 			  struct dt_python *python, struct dt_error *err)
 {
-	struct dt_finder f = {.proc = proc, .mem = mem, .cache = cache, .python = python};
+	struct dt_maps maps;
+	struct dt_finder f = {.place = {.proc = proc}, .mem = mem, .cache = cache, .maps = &maps, .python = python};
 	int code;
 
 	memset(python, 0, sizeof(*python));
-	code = dt_maps_read(proc, &f.maps);
+	code = dt_maps_read(proc, &maps);
 	if (code < 0)
 		return dt_find_fail_errno(proc, code, err);
 	code = find_in_maps(&f, err);
-	dt_maps_release(&f.maps);
+	dt_maps_release(&maps);
 	return code;
 }
 
@@ -233,4 +234,27 @@ int dt_python_find(const struct dt_proc *proc, struct dt_mem *mem, struct dt_pyt
 	code = dt_python_find_cached(proc, mem, cache, python, err);
 	dt_find_cache_free(cache);
 	return code;
+}
+
+int dt_python_find_still(const struct dt_find_still *still, struct dt_mem *mem, struct dt_python *python,
+			 struct dt_error *err)
+{
+	struct dt_finder f = {.place = {.still = still}, .mem = mem, .maps = still->maps, .python = python};
+	int code;
+
+	memset(python, 0, sizeof(*python));
+	f.cache = dt_find_cache_new();
+	code = f.cache ? dt_find_modules(f.maps, &f.modules, &f.count) : -ENOMEM;
+	if (code == 0)
+		code = search(&f);
+	dt_find_cache_free(f.cache);
+	if (code == DT_FIND_FOUND)
+		return 0;
+	if (code < 0)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (!f.reason.code)
+		return dt_fail(err, DT_ENOTPYTHON, "no Python interpreter is found in %s", still->what);
+	if (err)
+		*err = f.reason;
+	return f.reason.code;
 }

@@ -27,6 +27,17 @@ struct dt_python {
  * and not yet readable), DT_EPERMISSION, DT_EENDED. The text of permission errors is filled in by the caller. */
 int dt_python_find(const struct dt_proc *proc, struct dt_mem *mem, struct dt_python *python, struct dt_error *err);
 
+/* The same in something that does not change any more: a core file. */
+struct dt_find_still {
+	struct dt_maps *maps;
+	/* Opens the file behind a mapping: a descriptor for the caller, or a negative errno. */
+	int (*open)(void *context, const struct dt_map *map);
+	void *context;
+	const char *what; /* for words: "core.12" */
+};
+int dt_python_find_still(const struct dt_find_still *still, struct dt_mem *mem, struct dt_python *python,
+			 struct dt_error *err);
+
 /* A quick look at the memory map alone: may this be Python? For choosing among all processes of a host; reads no
  * memory. True if a mapping's file holds .PyRuntime or exports _PyRuntime, or is named like an interpreter. `cache`
  * remembers the answer per file (device, inode) and may be NULL. */

@@ -143,7 +143,7 @@ static void look_at_elf(struct dt_elf *elf, int fd, bool deep, const struct dt_m
 	file->first_link = first->start - bias;
 }
 
-struct dt_find_file *dt_find_file_of(const struct dt_proc *proc, const struct dt_find_module *module, bool deep,
+struct dt_find_file *dt_find_file_of(const struct dt_find_place *place, const struct dt_find_module *module, bool deep,
 				     struct dt_find_cache *cache)
 {
 	struct dt_find_file *file = entry_of(cache, module->first);
@@ -160,7 +160,8 @@ struct dt_find_file *dt_find_file_of(const struct dt_proc *proc, const struct dt
 	file->known = false;
 	file->deep = deep;
 	file->kind = DT_FIND_SHUT;
-	fd = dt_maps_open_file(proc, module->first);
+	fd = place->still ? place->still->open(place->still->context, module->first)
+			  : dt_maps_open_file(place->proc, module->first);
 	if (fd < 0)
 		return file;
 	file->kind = DT_FIND_NOTHING;

@@ -6,6 +6,12 @@
 
 #include "python/find.h"
 
+/* Where we look: in a process, or in something that stands still. One of them is NULL. */
+struct dt_find_place {
+	const struct dt_proc *proc;
+	const struct dt_find_still *still;
+};
+
 /* ---- modules: the files that are loaded in a process (find_files.c) ---- */
 
 /* A run of mappings of one file with rising offsets: one loaded program or library. */
@@ -47,7 +53,7 @@ struct dt_find_file {
 
 /* What the file behind a module holds, from the cache or by opening it. deep looks at .symtab too: slow. NULL if out of
  * memory. */
-struct dt_find_file *dt_find_file_of(const struct dt_proc *proc, const struct dt_find_module *module, bool deep,
+struct dt_find_file *dt_find_file_of(const struct dt_find_place *place, const struct dt_find_module *module, bool deep,
 				     struct dt_find_cache *cache);
 void dt_find_file_forget(struct dt_find_file *file);
 
@@ -121,10 +127,10 @@ int dt_find_scan_block(const uint8_t *block, size_t size, uint64_t address, dt_f
 /* ---- one candidate (find_try.c) ---- */
 
 struct dt_finder {
-	const struct dt_proc *proc;
+	struct dt_find_place place;
 	struct dt_mem *mem;
 	struct dt_find_cache *cache;
-	struct dt_maps maps;
+	struct dt_maps *maps;
 	struct dt_find_module *modules;
 	size_t count;
 	struct dt_python *python;
@@ -156,6 +162,10 @@ void dt_find_note_unsupported(struct dt_finder *f, const struct dt_version *vers
 
 /* The kernel's name of the process, printable. */
 void dt_find_name(const struct dt_proc *proc, char name[32]);
+
+/* "process 12 (sleep)", or the name of what stands still. */
+#define DT_FIND_WHERE 512
+void dt_find_where(const struct dt_find_place *place, char where[DT_FIND_WHERE]);
 
 /* "process 12 (sleep) has no Python interpreter in it", with a hint; zombies and kernel threads get their own words. */
 int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_find_cache *cache,

@@ -16,6 +16,7 @@ static bool named_likely(const struct dt_proc *proc)
 
 static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct dt_find_cache *cache)
 {
+	const struct dt_find_place place = {.proc = proc};
 	struct dt_find_module *modules;
 	struct dt_find_file *file;
 	size_t count;
@@ -26,7 +27,7 @@ static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct
 		for (size_t i = 0; i < count; i++) {
 			if (modules[i].rank != rank)
 				continue;
-			file = dt_find_file_of(proc, &modules[i], false, cache);
+			file = dt_find_file_of(&place, &modules[i], false, cache);
 			if (!file)
 				return false;
 			if (file->kind == DT_FIND_RUNTIME || file->kind == DT_FIND_OLD)

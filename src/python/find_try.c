@@ -20,38 +20,43 @@ static bool better(const struct dt_finder *f, int code)
 
 void dt_find_note_verdict(struct dt_finder *f, int verdict)
 {
-	static const char *const words[] = {
+	static const char *const now[] = {
 	    [DT_VERDICT_NO] = "cannot be followed at this moment (it is starting or ending)",
 	    [DT_VERDICT_EMPTY] = "is not running at this moment (it is starting, or was shut down)",
 	    [DT_VERDICT_STARTING] = "is just starting",
 	    [DT_VERDICT_ENDING] = "is just ending",
 	};
-	char name[32];
+	static const char *const then[] = {
+	    [DT_VERDICT_NO] = "cannot be followed (it was starting or ending, or what it needs is missing)",
+	    [DT_VERDICT_EMPTY] = "was not running (it was starting, or was shut down)",
+	    [DT_VERDICT_STARTING] = "was just starting",
+	    [DT_VERDICT_ENDING] = "was just ending",
+	};
+	char where[DT_FIND_WHERE];
 
 	if (!better(f, DT_EAGAIN))
 		return;
-	dt_find_name(f->proc, name);
-	dt_fail(&f->reason, DT_EAGAIN, "Python %s in process %d (%s)", words[verdict], f->proc->pid, name);
+	dt_find_where(&f->place, where);
+	dt_fail(&f->reason, DT_EAGAIN, "Python %s in %s", (f->place.still ? then : now)[verdict], where);
 }
 
 void dt_find_note_unsupported(struct dt_finder *f, const struct dt_version *version, const char *why)
 {
-	char name[32], which[16] = "";
+	char where[DT_FIND_WHERE], which[16] = "";
 
 	if (!better(f, DT_EUNSUPPORTED))
 		return;
-	dt_find_name(f->proc, name);
+	dt_find_where(&f->place, where);
 	if (version)
 		snprintf(which, sizeof(which), " %u.%u", version->major, version->minor);
-	dt_fail(&f->reason, DT_EUNSUPPORTED, "Python%s is not read yet%s (process %d, %s)", which, why, f->proc->pid,
-		name);
+	dt_fail(&f->reason, DT_EUNSUPPORTED, "Python%s is not read yet%s, in %s", which, why, where);
 }
 
 /* Of a target in a chroot the kernel shows us the way from our own root. */
 static const char *own_path(const struct dt_proc *proc, const char *path)
 {
 	char root[sizeof(((struct dt_python *)0)->library)];
-	ssize_t length = readlinkat(proc->dir, "root", root, sizeof(root));
+	ssize_t length = proc ? readlinkat(proc->dir, "root", root, sizeof(root)) : 0;
 
 	if (length > 1 && (size_t)length < sizeof(root) && strncmp(path, root, (size_t)length) == 0 &&
 	    path[length] == '/')
@@ -79,7 +84,7 @@ int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
 		note_code(python, c->module);
 	python->found_by = c->found_by;
 	snprintf(python->library, sizeof(python->library), "%s",
-		 c->module ? own_path(f->proc, c->module->first->path) : "");
+		 c->module ? own_path(f->place.proc, c->module->first->path) : "");
 	return DT_FIND_FOUND;
 }
 
@@ -147,7 +152,7 @@ static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int
 	bool told, named, decided;
 	int code;
 
-	told = c->module && dt_find_version_of_module(f->mem, &f->maps, c->module, &version);
+	told = c->module && dt_find_version_of_module(f->mem, f->maps, c->module, &version);
 	if (told && verdict == DT_VERDICT_STARTING) {
 		code = try_version(f, c, version, &decided);
 		if (code || decided)

@@ -26,6 +26,18 @@ void dt_find_name(const struct dt_proc *proc, char name[32])
 			*c = '?';
 }
 
+void dt_find_where(const struct dt_find_place *place, char where[DT_FIND_WHERE])
+{
+	char name[32];
+
+	if (place->still) {
+		snprintf(where, DT_FIND_WHERE, "%s", place->still->what);
+		return;
+	}
+	dt_find_name(place->proc, name);
+	snprintf(where, DT_FIND_WHERE, "process %d (%s)", place->proc->pid, name);
+}
+
 /* The first descendant that looks like Python, 0 if there is none. A shell or a wrapper has one as a rule. */
 static int python_below(const struct dt_proc *proc, struct dt_find_cache *cache, int depth, int *budget)
 {

@@ -24,6 +24,17 @@ enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid)
 	}
 }
 
+enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_address, uint32_t gil_size, long *number)
+{
+	*number = -1;
+	if (call->running)
+		return DT_STATE_RUNNING;
+	*number = call->number;
+	if (call->number == SYS_futex && gil_address && call->args[0] - gil_address < gil_size)
+		return DT_STATE_GIL_WAIT;
+	return dt_syscall_waits(call->number) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
+}
+
 enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_address, uint32_t gil_size, long *number)
 {
 	struct dt_thread_call call;
@@ -33,16 +44,11 @@ enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_addr
 		return DT_STATE_UNKNOWN;
 	if (dt_thread_call(proc, tid, &call) < 0)
 		return dt_state_by_letter(proc, tid);
-	if (call.running)
-		return DT_STATE_RUNNING;
-	if (call.number < 0) {
+	if (!call.running && call.number < 0) {
 		enum dt_state state = dt_state_by_letter(proc, tid);
 
 		/* In no system call it waits for a page, if it has not been stopped or ended. */
 		return state == DT_STATE_SYSCALL ? DT_STATE_SLEEPING : state;
 	}
-	*number = call.number;
-	if (call.number == SYS_futex && gil_address && call.args[0] - gil_address < gil_size)
-		return DT_STATE_GIL_WAIT;
-	return dt_syscall_waits(call.number) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
+	return dt_state_of_call(&call, gil_address, gil_size, number);
 }

@@ -9,6 +9,10 @@
  * none. */
 enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_address, uint32_t gil_size, long *number);
 
+/* The same from a call that is known: the thread runs, or is in a system call. */
+enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_address, uint32_t gil_size,
+			       long *number);
+
 /* The same from the letter in stat alone: what is left where the kernel does not tell the system call, and the only
  * place where it tells that a thread is stopped. */
 enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid);

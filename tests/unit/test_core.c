@@ -195,10 +195,10 @@ static void files_are_compared(bool same)
 	dt_arena_init(&arena, 0);
 	if (same) {
 		assert_int_equal(byte_at(core, 0x11000), byte);
-		assert_int_equal(dt_core_complaints(core, &arena, complaints, 2), 0);
+		assert_int_equal(dt_core_complaints(core, NULL, &arena, complaints, 2), 0);
 	} else {
 		missing_at(core, 0x11000);
-		assert_int_equal(dt_core_complaints(core, &arena, complaints, 2), 1);
+		assert_int_equal(dt_core_complaints(core, NULL, &arena, complaints, 2), 1);
 		assert_non_null(strstr(complaints[0], "is not the file that the process had"));
 		assert_int_equal(dt_core_open_mapped(core, &dt_core_maps(core)->maps[0]), -ESTALE);
 	}

@@ -315,7 +315,7 @@ static struct dt_error try_table(const char *name)
 	load_table(name, memory);
 	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
 	assert_int_equal(dt_mem_open_recorded(&range, 1, &f.mem), 0);
-	f.proc = &proc;
+	f.place.proc = &proc;
 	assert_int_equal(dt_find_try(&f, &candidate), DT_FIND_CONTINUE);
 	dt_mem_free(f.mem);
 	dt_proc_release(&proc);

@@ -176,6 +176,56 @@ static void test_json(void **state)
 	golden_end(&golden, "dump-empty.json");
 }
 
+static void test_core(void **state)
+{
+	static const struct dt_core_death killed = {
+	    .file = "/var/\033crash/core.6852",
+	    .signal = 11,
+	    .signal_name = "SIGSEGV",
+	    .cause = "there is no memory at address 0x0",
+	    .has_address = true,
+	    .instruction = 0x7f0000abc000,
+	    .module = "/srv/app/_speed\nups.so",
+	    .module_offset = 0x1a2b,
+	    .size = 1000,
+	    .whole_size = 2000,
+	};
+	static const struct dt_core_death alive = {.file = "core", .size = 1000, .whole_size = 1000};
+	static const struct dt_thread dead[] = {
+	    {.tid = 6853,
+	     .ns_tid = 12,
+	     .state = DT_STATE_RUNNING,
+	     .gil = true,
+	     .faulting = true,
+	     .torn = true,
+	     .frames = nap,
+	     .frame_count = 1},
+	    {.tid = 6852,
+	     .state = DT_STATE_SLEEPING,
+	     .syscall = "futex",
+	     .main = true,
+	     .frames = nap,
+	     .frame_count = 3},
+	};
+	struct dt_snapshot snapshot = ordinary;
+	struct golden golden;
+
+	(void)state;
+	snapshot.core = &killed;
+	snapshot.threads = dead;
+	snapshot.thread_count = DT_COUNT(dead);
+	assert_int_equal(dt_render_text(&snapshot, &plain, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-core.txt");
+	assert_int_equal(dt_render_json(&snapshot, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-core.json");
+	snapshot.core = &alive;
+	snapshot.thread_count = 0;
+	assert_int_equal(dt_render_text(&snapshot, &plain, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-core-alive.txt");
+	assert_int_equal(dt_render_json(&snapshot, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-core-alive.json");
+}
+
 /* 100,000 times the same frame is one line in the text, and all of it in JSON. */
 static void test_recursion_is_folded(void **state)
 {
@@ -419,6 +469,7 @@ int main(void)
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_torn),
+	    cmocka_unit_test(test_core),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,180 @@
+/* A look at a dead process: see dead.h. */
+#include "sample/dead.h"
+
+#include <errno.h>
+
+#include "base/util.h"
+#include "sample/state.h"
+
+struct dt_dead {
+	struct dt_core *core;
+	const struct dt_python *python;
+	struct dt_mem *image;
+	struct dt_code_cache *codes;
+	struct dt_arena arena;
+	struct dt_look look;
+};
+
+int dt_dead_new(struct dt_core *core, const struct dt_python *python, struct dt_dead **result, struct dt_error *err)
+{
+	struct dt_dead *dead = calloc(1, sizeof(*dead));
+
+	if (!dead)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	dead->core = core;
+	dead->python = python;
+	dt_arena_init(&dead->arena, 0);
+	dead->codes = dt_code_cache_new(&python->layout);
+	if (!dead->codes || dt_mem_open_image(dt_core_memory(core), &dead->image) < 0) {
+		dt_dead_free(dead);
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	}
+	*result = dead;
+	return 0;
+}
+
+void dt_dead_free(struct dt_dead *dead)
+{
+	if (!dead)
+		return;
+	dt_mem_free(dead->image);
+	dt_code_cache_free(dead->codes);
+	dt_arena_release(&dead->arena);
+	free(dead);
+}
+
+/* ---- whose thread state is it? ---- */
+
+static int by_pointer(const void *a, const void *b)
+{
+	const struct dt_core_thread *x = *(const struct dt_core_thread *const *)a;
+	const struct dt_core_thread *y = *(const struct dt_core_thread *const *)b;
+
+	return (x->pointer > y->pointer) - (x->pointer < y->pointer);
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct dt_core_thread *x = *(const struct dt_core_thread *const *)a;
+	const struct dt_core_thread *y = *(const struct dt_core_thread *const *)b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+struct index {
+	const struct dt_core_thread **by_pointer, **by_tid;
+	size_t *taken; /* parallel to the threads of the core: the last interpreter that had it, counted from 1 */
+	size_t count;
+};
+
+static int make_index(struct dt_dead *dead, struct index *index)
+{
+	const struct dt_core_info *info = dt_core_info(dead->core);
+
+	index->count = info->thread_count;
+	index->by_pointer = dt_arena_calloc(&dead->arena, index->count + 1, sizeof(*index->by_pointer));
+	index->by_tid = dt_arena_calloc(&dead->arena, index->count + 1, sizeof(*index->by_tid));
+	index->taken = dt_arena_calloc(&dead->arena, index->count + 1, sizeof(*index->taken));
+	if (!index->by_pointer || !index->by_tid || !index->taken)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->count; i++)
+		index->by_pointer[i] = index->by_tid[i] = &info->threads[i];
+	qsort(index->by_pointer, index->count, sizeof(*index->by_pointer), by_pointer);
+	qsort(index->by_tid, index->count, sizeof(*index->by_tid), by_tid);
+	return 0;
+}
+
+/* A number may come from another PID namespace (gcore writes the host's, Python has its own): the pointer is asked
+ * first. */
+static const struct dt_core_thread *find(const struct index *index, const struct dt_walk_thread *walk)
+{
+	const struct dt_core_thread key = {.tid = walk->native <= INT32_MAX ? (int)walk->native : 0,
+					   .pointer = walk->ident};
+	const struct dt_core_thread *wanted = &key, *const *found = NULL;
+
+	if (key.pointer)
+		found = bsearch(&wanted, index->by_pointer, index->count, sizeof(wanted), by_pointer);
+	if (!found && key.tid)
+		found = bsearch(&wanted, index->by_tid, index->count, sizeof(wanted), by_tid);
+	return found ? *found : NULL;
+}
+
+/* A new thread state names its maker at first: of two in an interpreter that name the same thread the older one is
+ * believed. Thread states come interpreter by interpreter. */
+static bool take(const struct dt_dead *dead, const struct index *index, const struct dt_core_thread *from,
+		 size_t interpreter)
+{
+	size_t *taken = &index->taken[from - dt_core_info(dead->core)->threads];
+
+	if (*taken == interpreter + 1)
+		return false;
+	*taken = interpreter + 1;
+	return true;
+}
+
+static void label(struct dt_dead *dead, const struct index *index, struct dt_look_thread *thread)
+{
+	struct dt_look *look = &dead->look;
+	const struct dt_gil_words *gil = &look->walk.interpreters[thread->walk->interpreter].gil;
+	const struct dt_core_thread *from = find(index, thread->walk);
+
+	thread->proof = DT_PROOF_STILL;
+	thread->syscall = -1;
+	thread->gil = gil->locked == 1 && gil->holder == thread->walk->address;
+	if (thread->walk->end == DT_WALK_BROKEN) {
+		thread->torn = true;
+		thread->proof = DT_PROOF_NONE;
+		look->torn++;
+	}
+	if (!from || !take(dead, index, from, thread->walk->interpreter))
+		return;
+	thread->tid = from->tid;
+	thread->ns_tid = thread->walk->native && thread->walk->native <= INT32_MAX ? (int)thread->walk->native
+										   : from->tid;
+	if (from->told)
+		thread->state = dt_state_of_call(&from->call, gil->address, dead->python->layout.gil.size,
+						 &thread->syscall);
+}
+
+/* ---- the look ---- */
+
+static int explain(struct dt_dead *dead, int rc, struct dt_error *err)
+{
+	const char *path = dt_core_info(dead->core)->path;
+
+	if (rc == -ENOMEM)
+		return dt_fail(err, DT_EMEMORY, "out of memory, or %s has more frames than the limits allow", path);
+	return dt_fail(err, DT_ERUNTIME, "the Python in %s cannot be read: the memory that it needs is not in the core",
+		       path);
+}
+
+int dt_dead_look(struct dt_dead *dead, dt_sampler_extra_fn *extra, void *context, const struct dt_look **result,
+		 struct dt_error *err)
+{
+	struct dt_look *look = &dead->look;
+	struct index index = {0};
+	uint64_t start = dt_clock_ns();
+	int rc;
+
+	dt_arena_reset(&dead->arena);
+	dt_image_begin(dead->image);
+	*look = (struct dt_look){.image = dead->image, .looks = 1};
+	rc = dt_walk_all(dead->image, dead->python, dead->codes, &dead->arena, &look->walk);
+	if (rc == 0 && extra)
+		rc = extra(context, dead->image, &look->walk, &dead->arena);
+	if (rc == 0)
+		rc = make_index(dead, &index);
+	if (rc < 0)
+		return explain(dead, rc, err);
+	look->thread_count = look->walk.thread_count;
+	look->threads = dt_arena_calloc(&dead->arena, look->thread_count + 1, sizeof(*look->threads));
+	if (!look->threads)
+		return explain(dead, -ENOMEM, err);
+	for (size_t i = 0; i < look->thread_count; i++) {
+		look->threads[i].walk = &look->walk.threads[i];
+		label(dead, &index, &look->threads[i]);
+	}
+	look->window_ns = dt_clock_ns() - start;
+	*result = look;
+	return 0;
+}

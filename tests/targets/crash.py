@@ -1,0 +1,45 @@
+"""Dies in a chosen way: the stacks that it had then are those of `die` and what called it."""
+import os
+import signal
+import sys
+import threading
+import time
+
+
+def die():
+    how = sys.argv[1].split("-")[0]
+    if how == "segv":
+        import ctypes
+        ctypes.string_at(0)
+    elif how == "abort":
+        os.abort()
+    elif how == "native":  # a thread that Python does not know, and that ends us all
+        import ctypes
+        thread = ctypes.c_ulong()
+        libc = ctypes.CDLL(None)
+        libc.pthread_create(ctypes.byref(thread), None, libc.abort, None)
+        time.sleep(100000)
+    else:
+        time.sleep(100000)
+
+
+def wait():
+    print("ready", flush=True)
+    time.sleep(100000)
+
+
+def main():
+    if sys.argv[1].endswith("thread"):
+        threading.Thread(target=lambda: (start.wait(), die()), name="doomed", daemon=True).start()
+        start.set()
+        time.sleep(100000)
+    else:
+        threading.Thread(target=time.sleep, args=(100000,), name="bystander", daemon=True).start()
+        if sys.argv[1] == "sleep":
+            wait()
+        die()
+
+
+start = threading.Event()
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+main()
