@@ -15,7 +15,7 @@ PATTERN = Path("/proc/sys/kernel/core_pattern")
 
 def gcore(pid, folder):
     """A core of a running process, which goes on; and whether gdb could read all of its memory. (gdb 13 cannot read the
-    stacks of threads where the C library has guard pages in them: glibc 2.42. It leaves them empty.)"""
+    stacks of threads where the C library has guard pages in them, as glibc 2.43 has. It leaves them empty.)"""
     need_program("gdb")
     done = subprocess.run([need_program("gcore"), "-o", f"{folder}/gcore", str(pid)], capture_output=True, text=True,
                           timeout=300)

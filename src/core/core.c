@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "core/inside.h"
+#include "core/unpack.h"
 
 static int fail_open(const char *path, int code, struct dt_error *err)
 {
@@ -30,14 +31,20 @@ static int fail_open(const char *path, int code, struct dt_error *err)
 static int open_file(struct dt_core *core, struct dt_error *err)
 {
 	struct stat st;
+	int rc;
 
 	core->fd = open(core->info.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (core->fd < 0 || fstat(core->fd, &st) < 0)
 		return fail_open(core->info.path, -errno, err);
 	if (!S_ISREG(st.st_mode))
 		return dt_fail(err, DT_ERUNTIME, "%s is no regular file", core->info.path);
-	core->info.size = (uint64_t)st.st_size;
 	core->info.taken_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	rc = dt_unpack(core->info.path, &core->fd, &core->info.damaged, err);
+	if (rc < 0)
+		return rc;
+	if (fstat(core->fd, &st) < 0)
+		return fail_open(core->info.path, -errno, err);
+	core->info.size = (uint64_t)st.st_size;
 	return 0;
 }
 

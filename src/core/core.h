@@ -38,7 +38,8 @@ struct dt_core_info {
 	const char *command;            /* its arguments, "" if not told */
 	const char *program;            /* path of the program file, "" if not told */
 	uint64_t taken_ns;              /* when the file was last written */
-	uint64_t size, whole;           /* bytes that are there, and that should be */
+	uint64_t size, whole;           /* bytes that are there, and that should be; decompressed */
+	bool damaged;                   /* it was compressed, and could not be decompressed to its end */
 	int signal;                     /* that ended it; 0: none, it was alive */
 	int signal_code;                /* si_code */
 	int sender;                     /* process that sent the signal; 0: the kernel, or not told */
@@ -58,8 +59,8 @@ int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map);
 int dt_core_open_file(const struct dt_core *core, const char *path);
 
 /* What is wrong with files that were asked for so far, one sentence each in the arena: first of all the one at `first`
- * (a path, or NULL). Returns how many, at most max; of more than that the last sentence says so. A text is NULL if memory
- * is out. */
+ * (a path, or NULL). Returns how many, at most max; of more than that the last sentence says so. A text is NULL if
+ * memory is out. */
 size_t dt_core_complaints(const struct dt_core *core, const char *first, struct dt_arena *arena, const char **texts,
 			  size_t max);
 

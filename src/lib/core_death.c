@@ -7,7 +7,7 @@
 #include "sample/state.h"
 
 #define COMPLAINTS    3
-#define WARNINGS      (5 + COMPLAINTS)
+#define WARNINGS      (6 + COMPLAINTS)
 #define STACKS_LOOKED 1024 /* at, for being empty */
 #define STACK_BYTES   256
 
@@ -159,6 +159,8 @@ static int add_warnings(struct dt_target *target, bool lists_whole)
 		texts[count++] = dt_arena_printf(&target->arena,
 						 "the core file is cut short: %llu of %llu bytes are there",
 						 (unsigned long long)info->size, (unsigned long long)info->whole);
+	if (info->damaged)
+		texts[count++] = "the compressed file is damaged or cut short: what could be decompressed is shown";
 	if (!info->thread_count)
 		texts[count++] = "the core file does not tell which threads there were, nor the signal";
 	if (snapshot->torn || !lists_whole)

@@ -49,7 +49,10 @@ static int explain(struct dt_target *target, int code, struct dt_error *err)
 	if (code == DT_EMEMORY || !err)
 		return code;
 	count = dt_core_complaints(target->core, target->python.library, &target->arena, complaints, COMPLAINTS);
-	if (info->size < info->whole)
+	if (info->damaged)
+		code = dt_fail(err, DT_ERUNTIME, "%s is damaged, and Python cannot be read from what is left of it",
+			       info->path);
+	else if (info->size < info->whole)
 		code = dt_fail(err, DT_ERUNTIME,
 			       "%s is cut short, and Python cannot be read from what is there: %llu of %llu bytes",
 			       info->path, (unsigned long long)info->size, (unsigned long long)info->whole);
