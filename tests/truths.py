@@ -137,4 +137,5 @@ def check_core(program, core, *options, **how):
     found = differences(told(program), snapshot, dead=True)
     assert not found, "\n".join([f"{program.python.label} {program.script}, {core}:"] + found[:40])
     assert snapshot["pid"] == program.pid, (snapshot["pid"], program.pid)
+    assert program.script in snapshot["command"], snapshot["command"]
     return snapshot

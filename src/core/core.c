@@ -135,7 +135,9 @@ static int read_headers(struct dt_core *core, struct dt_error *err)
 		return rc == -ENOMEM ? rc : fail_open(core->info.path, rc, err);
 	core->info.whole = DT_MAX(whole_size(core), core->info.size);
 	rc = core_read_notes(core);
-	return rc < 0 ? rc : core_build_maps(core);
+	if (rc == 0)
+		rc = core_build_maps(core);
+	return rc < 0 ? rc : core_read_command(core);
 }
 
 int dt_core_open(const char *path, const char *root, const char *exe, struct dt_core **result, struct dt_error *err)

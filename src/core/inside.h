@@ -6,7 +6,8 @@
 #include "elf/elf.h"
 
 #define CORE_THREADS_LIMIT ((size_t)1 << 17)
-#define CORE_NOTES_LIMIT   ((size_t)1 << 20)  /* notes that are looked at */
+#define CORE_NOTES_LIMIT   ((size_t)1 << 20) /* notes that are looked at */
+#define AUXV_WORDS         16
 #define CORE_FILES_LIMIT   ((size_t)64 << 20) /* bytes of the list of mapped files */
 
 /* One row of the note NT_FILE. */
@@ -40,6 +41,8 @@ struct dt_core {
 	uint16_t machine;
 	struct dt_elf *elf;
 	struct dt_core_info info;
+	uint64_t auxv[AUXV_WORDS]; /* the beginning of the auxiliary vector */
+	size_t auxv_words;
 	struct core_row *rows; /* ascending, without overlaps */
 	size_t row_count;
 	struct core_file *files;
@@ -55,6 +58,9 @@ int core_read_notes(struct dt_core *core);
 
 /* Makes core->files, core->maps and core->mem. 0 or -ENOMEM. */
 int core_build_maps(struct dt_core *core);
+
+/* Replaces core->info.command by all of the arguments, if they are found in memory. 0 or -ENOMEM. */
+int core_read_command(struct dt_core *core);
 
 /* The descriptor of a mapped file, which stays the core's; or a negative errno. */
 int core_file_fd(struct dt_core *core, size_t file);

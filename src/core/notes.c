@@ -196,6 +196,8 @@ static void read_signal(struct reader *r, const uint8_t *bytes, size_t size)
 
 static void read_auxv(struct reader *r, const uint8_t *bytes, size_t size)
 {
+	r->core->auxv_words = DT_MIN(size / 8, (size_t)AUXV_WORDS);
+	memcpy(r->core->auxv, bytes, r->core->auxv_words * 8);
 	for (size_t at = 0; at + 16 <= size; at += 16) {
 		uint64_t type = dt_get64(bytes + at), value = dt_get64(bytes + at + 8);
 

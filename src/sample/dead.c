@@ -136,6 +136,25 @@ static void label(struct dt_dead *dead, const struct index *index, struct dt_loo
 						 &thread->syscall);
 }
 
+static int label_all(struct dt_dead *dead)
+{
+	struct dt_look *look = &dead->look;
+	struct index index = {0};
+	int rc = make_index(dead, &index);
+
+	if (rc < 0)
+		return rc;
+	look->thread_count = look->walk.thread_count;
+	look->threads = dt_arena_calloc(&dead->arena, look->thread_count + 1, sizeof(*look->threads));
+	if (!look->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < look->thread_count; i++) {
+		look->threads[i].walk = &look->walk.threads[i];
+		label(dead, &index, &look->threads[i]);
+	}
+	return 0;
+}
+
 /* ---- the look ---- */
 
 static int explain(struct dt_dead *dead, int rc, struct dt_error *err)
@@ -152,7 +171,6 @@ int dt_dead_look(struct dt_dead *dead, dt_sampler_extra_fn *extra, void *context
 		 struct dt_error *err)
 {
 	struct dt_look *look = &dead->look;
-	struct index index = {0};
 	uint64_t start = dt_clock_ns();
 	int rc;
 
@@ -163,17 +181,9 @@ int dt_dead_look(struct dt_dead *dead, dt_sampler_extra_fn *extra, void *context
 	if (rc == 0 && extra)
 		rc = extra(context, dead->image, &look->walk, &dead->arena);
 	if (rc == 0)
-		rc = make_index(dead, &index);
+		rc = label_all(dead);
 	if (rc < 0)
 		return explain(dead, rc, err);
-	look->thread_count = look->walk.thread_count;
-	look->threads = dt_arena_calloc(&dead->arena, look->thread_count + 1, sizeof(*look->threads));
-	if (!look->threads)
-		return explain(dead, -ENOMEM, err);
-	for (size_t i = 0; i < look->thread_count; i++) {
-		look->threads[i].walk = &look->walk.threads[i];
-		label(dead, &index, &look->threads[i]);
-	}
 	look->window_ns = dt_clock_ns() - start;
 	*result = look;
 	return 0;

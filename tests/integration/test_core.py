@@ -103,8 +103,12 @@ def test_a_thread_without_python_that_got_the_signal_is_shown(python):
 def test_states_are_those_of_the_living_process(python):
     """Of threads that wait, the registers tell the same as the kernel did."""
     with target(python, "truth_states.py", **cores.SMALL) as program, tempfile.TemporaryDirectory(prefix="darter-core-") as folder:
+        commands = set()
+
         def settled():
-            alive = {thread["name"]: thread for thread in truths.seen(program)["threads"]}
+            snapshot = truths.seen(program)
+            alive = {thread["name"]: thread for thread in snapshot["threads"]}
+            commands.add(snapshot["command"])
             return alive if alive["wants_gil"]["state"] == "waiting for the GIL" else None
 
         alive = wait_for(settled, "a thread that waits for the GIL")
@@ -112,6 +116,7 @@ def test_states_are_those_of_the_living_process(python):
         if not whole:
             skip("this gdb cannot read the stacks of threads of this C library")
         snapshot = truths.seen_core(core)
+    assert {snapshot["command"]} == commands, (snapshot["command"], commands)
     dead = {thread["name"]: thread for thread in snapshot["threads"]}
     assert dead.keys() == alive.keys(), (dead.keys(), alive.keys())
     for name in ("sleeps", "reads", "locked", "selects", "polls", "waits_for_child"):

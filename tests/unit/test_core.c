@@ -101,6 +101,42 @@ static void threads_and_signal_are_read(void **state)
 	dt_core_free(core);
 }
 
+/* The bottom of a stack at 0x10000, as the kernel makes it: the note has 80 bytes of the arguments, this has all. */
+static void the_whole_command_is_found(uint64_t argc, const char *expected)
+{
+	uint64_t words[0x200] = {argc, 0x10800, 0x10808, 0, 0x10a00, 0x10a08, 0};
+	const uint64_t auxv[16] = {AT_PHDR, 0x400040, AT_EXECFN, 0x10ff0, AT_PAGESZ, 4096, AT_UID, 1, AT_GID, 2};
+	struct core_file_maker m;
+	struct dt_core *core;
+	int fd;
+
+	memcpy(words + 7, auxv, sizeof(auxv));
+	memcpy((char *)words + 0x800, "python3", 8);
+	memset((char *)words + 0x808, 'x', 400);
+	core_file_begin(&m);
+	add_process(&m);
+	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
+	core_file_load(&m, 0x10000, 0x1000, 0x4000, 0x1000, PF_R | PF_W);
+	core_file_write(&m, 0x5000);
+	fd = open(m.path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, words, sizeof(words), 0x4000), sizeof(words));
+	close(fd);
+	core = opened(&m);
+	assert_string_equal(dt_core_info(core)->command, expected);
+	dt_core_free(core);
+}
+
+static void commands_are_read_from_the_stack(void **state)
+{
+	char whole[512] = "python3 ";
+
+	(void)state;
+	memset(whole + 8, 'x', 400);
+	the_whole_command_is_found(2, whole);
+	the_whole_command_is_found(3, "python3 -c pass"); /* the number does not fit: the note is believed */
+	the_whole_command_is_found(0, "python3 -c pass");
+}
+
 static void a_stopped_process_was_alive(void **state)
 {
 	struct core_file_maker m;
@@ -383,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(threads_and_signal_are_read),
+	    cmocka_unit_test(commands_are_read_from_the_stack),
 	    cmocka_unit_test(a_stopped_process_was_alive),
 	    cmocka_unit_test(maps_are_put_together),
 	    cmocka_unit_test(the_file_that_was_mapped_is_read),
