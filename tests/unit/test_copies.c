@@ -105,7 +105,7 @@ static uint32_t line_of(uint32_t index, uint64_t ip)
 	return walked.frame_count ? walked.frames[0].line : 0;
 }
 
-static void test_lines_are_those_of_the_copy(void **state)
+static void check_lines_are_those_of_the_copy(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < COPIES; i++)
@@ -113,7 +113,7 @@ static void test_lines_are_those_of_the_copy(void **state)
 			assert_int_equal(line_of(i, copies[i] + 2 * (uint64_t)unit), FIRST + 1 + unit / 2);
 }
 
-static void test_what_lies_outside_is_refused(void **state)
+static void check_what_lies_outside_is_refused(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < COPIES; i++) {
@@ -125,7 +125,7 @@ static void test_what_lies_outside_is_refused(void **state)
 	assert_int_equal(line_of(UINT32_MAX, copies[0]), 0);
 }
 
-static void test_forged_lists(void **state)
+static void check_forged_lists(void **state)
 {
 	(void)state;
 	heap_set64(&heap, list, UINT64_MAX);
@@ -141,18 +141,44 @@ static void test_forged_lists(void **state)
 	assert_int_equal(line_of(0, copies[0]), FIRST + 1);
 }
 
-#define WITH(test, version)                                                                                            \
-	cmocka_unit_test_prestate_setup_teardown(test, setup, teardown, (void *)(uintptr_t)(version))
+static void with_each_version(void (*check)(void **state))
+{
+	static const char *const versions[] = {"3.14t", "3.15t"};
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		void *state = (void *)(uintptr_t)versions[i];
+
+		assert_int_equal(setup(&state), 0);
+		check(&state);
+		assert_int_equal(teardown(&state), 0);
+	}
+}
+
+static void lines_are_those_of_the_copy(void **state)
+{
+	(void)state;
+	with_each_version(check_lines_are_those_of_the_copy);
+}
+
+static void what_lies_outside_is_refused(void **state)
+{
+	(void)state;
+	with_each_version(check_what_lies_outside_is_refused);
+}
+
+static void forged_lists(void **state)
+{
+	(void)state;
+	with_each_version(check_forged_lists);
+}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WITH(test_lines_are_those_of_the_copy, "3.14t"),
-	    WITH(test_lines_are_those_of_the_copy, "3.15t"),
-	    WITH(test_what_lies_outside_is_refused, "3.14t"),
-	    WITH(test_what_lies_outside_is_refused, "3.15t"),
-	    WITH(test_forged_lists, "3.14t"),
-	    WITH(test_forged_lists, "3.15t"),
+	    cmocka_unit_test(lines_are_those_of_the_copy),
+	    cmocka_unit_test(what_lies_outside_is_refused),
+	    cmocka_unit_test(forged_lists),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+
+	return cmocka_run_group_tests_name("copies", tests, NULL, NULL);
 }
