@@ -127,7 +127,8 @@ int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64
 		code = dt_find_hexversion(mem, layout, proof.sysdict, &hex);
 		if (dt_find_hard(code))
 			return code;
-		if (code == 0 && (hex >> 24 != layout->major || (hex >> 16 & 0xff) != layout->minor))
+		if (code == 0 &&
+		    !dt_layout_is_for(layout, (uint8_t)(hex >> 24), (uint8_t)(hex >> 16), (uint8_t)(hex >> 8)))
 			return DT_VERDICT_NO;
 		if (code == 0) {
 			python->layout = *layout;

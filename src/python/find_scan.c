@@ -5,7 +5,7 @@
  *
  * Two patterns, both aligned to 8 bytes:
  *   3.13+       the cookie at the start of the runtime
- *   3.8 - 3.12  struct pyinterpreters, the same in all of them: { mutex, head, main, next_id }
+ *   3.7 - 3.12  struct pyinterpreters, the same in all of them: { mutex, head, main, next_id }
  */
 #include <errno.h>
 #include <string.h>

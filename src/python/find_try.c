@@ -124,7 +124,7 @@ static int try_self_described(struct dt_finder *f, const struct dt_find_candidat
 /* A version that is known from elsewhere: its table must prove right, sys.hexversion is not asked. */
 static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, struct dt_version version, bool *decided)
 {
-	const struct dt_layout *layout = dt_layout_for(version.major, version.minor);
+	const struct dt_layout *layout = dt_layout_for_release(version.major, version.minor, version.micro);
 	struct dt_find_proof proof;
 	int verdict;
 
@@ -159,7 +159,7 @@ static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int
 			return code;
 	}
 	named = !told && c->module && dt_find_version_in_name(c->module->first->path, &version);
-	if ((told || named) && (version.major < 3 || version.minor < 8))
+	if ((told || named) && (version.major < 3 || version.minor < 7))
 		dt_find_note_unsupported(f, &version, "");
 	else if (verdict == DT_VERDICT_NO)
 		dt_find_note_unsupported(f, told || named ? &version : NULL,

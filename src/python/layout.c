@@ -3,14 +3,16 @@
 
 #include <stddef.h>
 
-/* Newest first. */
+/* Newest first; the first releases of a version before its others. */
 /* clang-format off */
 #define TABLES(X) \
 	X(dt_layout_3_12) \
 	X(dt_layout_3_11) \
 	X(dt_layout_3_10) \
 	X(dt_layout_3_9) \
-	X(dt_layout_3_8)
+	X(dt_layout_3_8) \
+	X(dt_layout_3_7_3) \
+	X(dt_layout_3_7)
 /* clang-format on */
 
 #define DECLARED(table) extern const struct dt_layout table;
@@ -20,10 +22,20 @@ TABLES(DECLARED)
 
 const struct dt_layout *const dt_layouts[] = {TABLES(LISTED) NULL};
 
-const struct dt_layout *dt_layout_for(uint8_t major, uint8_t minor)
+bool dt_layout_is_for(const struct dt_layout *layout, uint8_t major, uint8_t minor, uint8_t micro)
+{
+	return layout->major == major && layout->minor == minor && (!layout->last_micro || micro <= layout->last_micro);
+}
+
+const struct dt_layout *dt_layout_for_release(uint8_t major, uint8_t minor, uint8_t micro)
 {
 	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++)
-		if ((*layout)->major == major && (*layout)->minor == minor)
+		if (dt_layout_is_for(*layout, major, minor, micro))
 			return *layout;
 	return NULL;
+}
+
+const struct dt_layout *dt_layout_for(uint8_t major, uint8_t minor)
+{
+	return dt_layout_for_release(major, minor, UINT8_MAX);
 }

@@ -1,6 +1,6 @@
 /*
  * Where things lie inside the structures of one Python version and build. Versions up to 3.12 have a generated table
- * (layout_3_8.c ...), later ones describe themselves (debug_offsets.c fills the same struct from the target and checks
+ * (layout_3_7.c ...), later ones describe themselves (debug_offsets.c fills the same struct from the target and checks
  * every field). Code above never asks for a version number; it asks whether a field exists and what kind of thing it
  * is.
  */
@@ -16,7 +16,7 @@
 #define DT_THREAD_ATTACHED 1
 
 enum dt_ip_kind {
-	DT_IP_LASTI_BYTES, /* 3.8, 3.9: int, byte offset of the last instruction */
+	DT_IP_LASTI_BYTES, /* up to 3.9: int, byte offset of the last instruction */
 	DT_IP_LASTI_UNITS, /* 3.10: int, in units of two bytes */
 	DT_IP_PREV_INSTR,  /* 3.11, 3.12: address of the last instruction unit that was begun */
 	DT_IP_INSTR_PTR,   /* 3.13+: address of the current instruction */
@@ -29,7 +29,7 @@ enum dt_line_kind {
 };
 
 enum dt_gil_place {
-	DT_GIL_IN_RUNTIME, /* one, embedded in the runtime at runtime.gil (3.8 to 3.11) */
+	DT_GIL_IN_RUNTIME, /* one, embedded in the runtime at runtime.gil (3.7 to 3.11) */
 	DT_GIL_BY_POINTER, /* interpreter.gil holds a pointer to it (3.12+) */
 };
 
@@ -43,6 +43,8 @@ enum dt_instance_kind {
 
 struct dt_layout {
 	uint8_t major, minor;
+	uint8_t last_micro; /* of the releases that are laid out like this; 0: all of them, or those after another
+			       table's */
 	bool free_threaded;
 	enum dt_ip_kind ip_kind;
 	enum dt_line_kind line_kind;
@@ -55,7 +57,7 @@ struct dt_layout {
 		uint32_t main_thread;    /* ident of the thread that began the runtime; DT_ABSENT where unknown */
 		uint32_t gil;            /* DT_GIL_IN_RUNTIME only */
 		uint32_t tstate_current; /* up to 3.11, else DT_ABSENT */
-		uint32_t gc_collecting;  /* 3.8, else DT_ABSENT */
+		uint32_t gc_collecting;  /* 3.7, 3.8, else DT_ABSENT */
 	} runtime;
 	struct {
 		uint32_t size; /* likewise */
@@ -63,7 +65,7 @@ struct dt_layout {
 		uint32_t gil;     /* pointer to the GIL in use (3.12+) */
 		uint32_t modules; /* dict of imported modules */
 		uint32_t sysdict;
-		uint32_t gc_collecting;   /* int; DT_ABSENT in 3.8 */
+		uint32_t gc_collecting;   /* int; DT_ABSENT before 3.9 */
 		uint32_t threads_main;    /* pointer to the main thread's state, 3.14+, else DT_ABSENT */
 		uint32_t code_generation; /* 3.14+, else DT_ABSENT */
 	} interpreter;
@@ -174,10 +176,16 @@ struct dt_layout {
 	} integer;
 };
 
-/* The table for a version, NULL if it has none (3.13 and later describe themselves). */
+/* The table for the last releases of a version, NULL if it has none (3.13 and later describe themselves); and the one
+ * for a certain release. */
 const struct dt_layout *dt_layout_for(uint8_t major, uint8_t minor);
+const struct dt_layout *dt_layout_for_release(uint8_t major, uint8_t minor, uint8_t micro);
 
-/* All tables, newest first, ended by NULL: for finding out which one fits. */
+/* Is this layout made for that release? Of two that are, the one that comes first in the list is right. */
+bool dt_layout_is_for(const struct dt_layout *layout, uint8_t major, uint8_t minor, uint8_t micro);
+
+/* All tables, newest version first, and of one version that of the first releases; ended by NULL: for finding out which
+ * one fits. */
 extern const struct dt_layout *const dt_layouts[];
 
 #endif

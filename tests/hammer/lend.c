@@ -75,7 +75,7 @@ static void write_text(int count, char **words)
 			fail("too many arguments");
 	}
 	length += (size_t)snprintf(lent.text + length, sizeof(lent.text) - length,
-				   "]\n__file__ = sys.argv[0]\n"
+				   "]\n__file__ = sys.argv[0]\nsys.path.insert(0, __file__.rpartition('/')[0])\n"
 				   "exec(compile(open(__file__).read(), __file__, 'exec'))\n");
 	if (length >= sizeof(lent.text))
 		fail("too many arguments");

@@ -16,7 +16,7 @@ from harness import (BUILD, PYTHONS, ROOT, SYSTEM, TARGETS, USABLE, Python, chil
                      process_state, skip, target, visible, wait_for)
 
 HAMMER = BUILD / "tests" / "hammer"
-OLD = [python for python in PYTHONS if python.version < (3, 8)]
+OLD = [python for python in PYTHONS if python.version < (3, 7)]
 HOST = [python for python in USABLE if not python.root and not python.missing]
 SHARED = [python for python in HOST if python.shared]
 NOT_PYTHON, AGAIN, UNSUPPORTED, ENDED = -5, -7, -8, -6

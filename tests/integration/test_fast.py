@@ -21,6 +21,11 @@ WAYS = {"ladder": [], "pause": ["no-perch"], "perch": ["never-pause"], "agree": 
 HAMMER = BUILD / "tests" / "hammer" / "hammer"
 
 
+def variants_for(python):
+    """Python code makes interpreters from 3.8 on."""
+    return [variant for variant in VARIANTS if variant != "lent" or python.version >= (3, 8)]
+
+
 def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), command=(HAMMER,), wrap=(), **how):
     with target(python, script, variant, *arguments, wrap=wrap, **how) as program, \
             tempfile.NamedTemporaryFile("w") as rules:
@@ -70,7 +75,7 @@ def report(name, rows):
 def test_no_stack_is_a_mixture(python):
     rows = []
     # The full number for the plain case, a fifth of it for each of the others.
-    variants = VARIANTS + (["interpreters"] if python.version >= (3, 12) else [])
+    variants = variants_for(python) + (["interpreters"] if python.version >= (3, 12) else [])
     for variant in variants:
         looks = size(2000, 100000) if variant == "single" else size(400, 20000)
         if variant == "interpreters":  # several threads have to be stopped for each
@@ -87,7 +92,7 @@ def test_no_stack_is_a_mixture(python):
 def test_each_way_to_prove_a_stack(python):
     rows = []
     for way, options in WAYS.items():
-        for variant in ["single", "threads", "generators"] if not FULL else VARIANTS:
+        for variant in ["single", "threads", "generators"] if not FULL else variants_for(python):
             found = hammer(python, variant, size(300, 5000), *options)
             if "never-pause" in options:
                 assert found["proofs"]["pause"] == 0, f"{python.label} {variant} {way}: {found}"
@@ -143,7 +148,8 @@ def test_without_any_right():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        script, program = (shutil.copy(file, folder) for file in (TARGETS / "hammer.py", HAMMER))
+        script, _, program = (shutil.copy(file, folder)
+                              for file in (TARGETS / "hammer.py", TARGETS / "ages.py", HAMMER))
         for variant in VARIANTS:
             found = hammer(SYSTEM, variant, size(200, 5000), script=script, command=[*plain, program], wrap=plain)
             not_torn(found, variant)

@@ -195,6 +195,8 @@ KINDS = ["shared", "shared shared shared", "own", "own own", "shared own shared 
 @each(USABLE)
 @each(KINDS)
 def test_interpreters(python, kinds):
+    if python.version < (3, 8):
+        skip("Python code makes interpreters from 3.8 on")
     if "own" in kinds and python.version < (3, 12):
         skip("an interpreter with a GIL of its own needs 3.12")
     with target(python, "truth_interpreters.py", *kinds.split()) as program:

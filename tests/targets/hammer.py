@@ -28,6 +28,8 @@ import threading
 import time
 import types
 
+import ages
+
 FILE = "/hammer/generated.py"
 QUALIFIED = sys.version_info >= (3, 11)
 random.seed(7)
@@ -379,7 +381,7 @@ def in_interpreter(source, function, pipe):
 
 def renamed(code, name, file, line):
     more = {"co_qualname": name} if QUALIFIED else {}
-    return code.replace(co_name=name, co_filename=file, co_firstlineno=line, **more)
+    return ages.replaced(code, co_name=name, co_filename=file, co_firstlineno=line, **more)
 
 
 def fresh_outer(inner, n):

@@ -10,6 +10,8 @@ import marshal
 import sys
 import types
 
+import ages
+
 FILE = "/hammer/generated.py"
 FIRST = 1001  # line of the twins
 EQUAL = 2000  # lines before the call
@@ -31,7 +33,7 @@ def twin(late):
 
 
 def named(code, name):
-    return code.replace(co_name=name, **({"co_qualname": name} if hasattr(code, "co_qualname") else {}))
+    return ages.replaced(code, co_name=name, **({"co_qualname": name} if hasattr(code, "co_qualname") else {}))
 
 
 def main(variant):

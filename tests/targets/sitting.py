@@ -13,6 +13,8 @@ import sys
 import threading
 import time
 
+import ages
+
 libc = ctypes.CDLL(None, use_errno=True)
 reader, writer = os.pipe()
 tids, ends = {}, {}
@@ -51,13 +53,13 @@ def reads():
 
 def sit(name, make):
     function, *arguments = make()
-    tids[name] = threading.get_native_id()
+    tids[name] = ages.native_id()
     result = function(*arguments)
     ends[name] = [result, ctypes.get_errno()]
 
 
 def waits(lock):
-    tids["waits"] = threading.get_native_id()
+    tids["waits"] = ages.native_id()
     lock.acquire()
 
 
@@ -76,7 +78,7 @@ if __name__ == "__main__":
         threading.Thread(target=sit, args=(name, make), daemon=True).start()
     while len(tids) < len(sitters) + 1:
         time.sleep(0.001)
-    tids["main"] = threading.get_native_id()
+    tids["main"] = ages.native_id()
     if "busy" in sys.argv:
         threading.Thread(target=works, daemon=True).start()
     print(json.dumps(tids))

@@ -15,6 +15,8 @@ import sys
 import threading
 import time
 
+import ages
+
 write = os.write
 FOREVER = 100000
 rest = functools.partial(time.sleep, FOREVER)
@@ -41,10 +43,9 @@ def stack_of(frame):
 
 
 def entry(frame, main):
-    native = threading.get_native_id()
     return {
         "ident": threading.get_ident(),
-        "native": native,
+        "native": ages.native_id(),
         "main": main,
         "interpreter": 0,
         "frames": stack_of(frame),

@@ -5,6 +5,8 @@ import os
 import sys
 import time
 
+import ages
+
 
 def stack_of(frame):
     frames = []
@@ -16,7 +18,7 @@ def stack_of(frame):
 
 
 def entry(frame, main):
-    return {"ident": _thread.get_ident(), "native": _thread.get_native_id(), "main": main, "interpreter": 0,
+    return {"ident": _thread.get_ident(), "native": ages.native_id(), "main": main, "interpreter": 0,
             "name": None, "frames": stack_of(frame)}
 
 

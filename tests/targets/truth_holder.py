@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 
+import ages
+
 pipe_reader, pipe_writer = os.pipe()
 natives = {}
 
@@ -33,7 +35,7 @@ def wants_gil():
 
 def body(function):
     threading.current_thread().name = function.__name__
-    natives[function.__name__] = threading.get_native_id()
+    natives[function.__name__] = ages.native_id()
     function()
 
 

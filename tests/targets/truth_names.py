@@ -2,6 +2,7 @@
 import sys
 import types
 
+import ages
 import truth
 
 LINE = "write(*truth.here()), truth.rest()"
@@ -85,7 +86,7 @@ def renamed_code():
     changes = {"co_name": "name with spaces; and \u2028 more", "co_filename": "renamed \U0001f986.py"}
     if sys.version_info >= (3, 11):
         changes["co_qualname"] = "a.<b>.ç"
-    types.FunctionType(plain.__code__.replace(**changes), globals())()
+    types.FunctionType(ages.replaced(plain.__code__, **changes), globals())()
 
 
 def shifted_code():
@@ -93,7 +94,7 @@ def shifted_code():
         write, here = truth.write, truth.here
         write(*here()), truth.rest()
 
-    types.FunctionType(plain.__code__.replace(co_firstlineno=1000000), globals())()
+    types.FunctionType(ages.replaced(plain.__code__, co_firstlineno=1000000), globals())()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+import ages
+
 pipe_reader, pipe_writer = os.pipe()
 poll = select.epoll()
 poll.register(pipe_reader, select.EPOLLIN)
@@ -65,12 +67,12 @@ if __name__ == "__main__":
     natives = {}
     for function in (sleeps, reads, locked, selects, polls, waits_for_child, works_without_gil, wants_gil):
         def body(function=function):
-            natives[function.__name__] = threading.get_native_id()
+            natives[function.__name__] = ages.native_id()
             function()
         threading.Thread(target=body, name=function.__name__, daemon=True).start()
     while len(natives) < 8:
         time.sleep(0.001)
-    natives["works"] = threading.get_native_id()
+    natives["works"] = ages.native_id()
     threading.current_thread().name = "works"
     os.write(1, (json.dumps(natives) + "\nready\n").encode())
     works()

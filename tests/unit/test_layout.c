@@ -27,13 +27,32 @@ static void assert_sane(const struct dt_layout *layout)
 static void test_every_version_has_a_sane_table(void **state)
 {
 	(void)state;
-	for (uint8_t minor = 8; minor <= 12; minor++) {
+	for (uint8_t minor = 7; minor <= 12; minor++) {
 		const struct dt_layout *layout = dt_layout_for(3, minor);
 		assert_non_null(layout);
 		assert_int_equal(layout->major, 3);
 		assert_int_equal(layout->minor, minor);
+		assert_int_equal(layout->last_micro, 0);
 		assert_sane(layout);
 	}
+}
+
+/* Up to 3.7.3 the collector's part of the runtime was smaller. */
+static void test_first_releases_have_a_table_of_their_own(void **state)
+{
+	const struct dt_layout *first = dt_layout_for_release(3, 7, 0);
+	const struct dt_layout *last = dt_layout_for_release(3, 7, 4);
+
+	(void)state;
+	assert_ptr_equal(first, dt_layout_for_release(3, 7, 3));
+	assert_ptr_equal(last, dt_layout_for(3, 7));
+	assert_ptr_not_equal(first, last);
+	assert_sane(first);
+	assert_true(first->runtime.gil < last->runtime.gil);
+	assert_int_equal(first->runtime.interpreters_head, last->runtime.interpreters_head);
+	assert_true(dt_layout_is_for(first, 3, 7, 3));
+	assert_false(dt_layout_is_for(first, 3, 7, 4));
+	assert_ptr_equal(dt_layout_for_release(3, 8, 0), dt_layout_for(3, 8));
 }
 
 static void test_unknown_versions_have_none(void **state)
@@ -50,14 +69,17 @@ static void test_list_is_newest_first(void **state)
 	size_t count = 0;
 	for (; dt_layouts[count]; count++)
 		if (count)
-			assert_true(dt_layouts[count]->minor < dt_layouts[count - 1]->minor);
-	assert_int_equal(count, 5);
+			assert_true(dt_layouts[count]->minor < dt_layouts[count - 1]->minor ||
+				    (dt_layouts[count]->minor == dt_layouts[count - 1]->minor &&
+				     dt_layouts[count - 1]->last_micro && !dt_layouts[count]->last_micro));
+	assert_int_equal(count, 7);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_every_version_has_a_sane_table),
+	    cmocka_unit_test(test_first_releases_have_a_table_of_their_own),
 	    cmocka_unit_test(test_unknown_versions_have_none),
 	    cmocka_unit_test(test_list_is_newest_first),
 	};
