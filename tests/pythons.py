@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-OLDEST = (3, 7)  # what darter reads
+OLDEST = (2, 7)  # what darter reads
 HANDED_DOWN = "DARTER_TEST_PYTHONS"
 SID_VERSIONS = ("3.13", "3.14", "3.15")
 BUILDS = ("3.13t", "3.14t", "3.14d")  # of scripts/ft-python; others of its cache directory are taken if they are there

@@ -350,6 +350,9 @@ static void set_constants(const struct reader *reader, struct parsed *parsed)
 	layout->unicode.compact_bit = own_byte ? 11 : 5;
 	layout->unicode.ascii_bit = own_byte ? 12 : 6;
 	layout->integer.tagged = true;
+	layout->unicode.data = layout->unicode.width = DT_ABSENT;
+	layout->dict.table = layout->dict.mask = DT_ABSENT;
+	layout->integer.plain = DT_ABSENT;
 	/* Dict keys have been the same since 3.12, with bytes to spare for the lock of free-threaded builds. */
 	const struct dt_layout *known = dt_layout_for(3, 12);
 	layout->dictkeys = known->dictkeys;

@@ -111,11 +111,33 @@ static int check_type(struct dt_mem *mem, const struct dt_layout *layout, uint64
 	return flags & flag ? 0 : -EINVAL;
 }
 
+/* 2.7: an open table, with unused entries among the others. */
+static int read_old_dict(struct dt_mem *mem, const struct dt_layout *layout, uint64_t dict, struct dt_dict_table *table)
+{
+	uint64_t mask = 0;
+	int rc = dt_mem_read_u64(mem, dict + layout->dict.mask, &mask);
+
+	if (rc == 0)
+		rc = dt_mem_read_u64(mem, dict + layout->dict.table, &table->entries);
+	if (rc < 0)
+		return rc;
+	if (mask >= UINT64_C(1) << 40 || (mask & (mask + 1)) != 0 || layout->dictkeys.entry_size > ENTRY_MAX)
+		return -EINVAL;
+	table->count = DT_MIN(mask + 1, DT_DICT_LIMIT);
+	table->entry_size = layout->dictkeys.entry_size;
+	table->key = layout->dictkeys.entry_key;
+	table->value = layout->dictkeys.entry_value;
+	table->values = 0;
+	return 0;
+}
+
 static int read_dict(struct dt_mem *mem, const struct dt_layout *layout, uint64_t dict, struct dt_dict_table *table)
 {
 	uint64_t keys = 0, values = 0;
 	int rc = check_type(mem, layout, dict, layout->type.dict_flag);
 
+	if (rc == 0 && layout->dict.keys == DT_ABSENT)
+		return read_old_dict(mem, layout, dict, table);
 	if (rc == 0)
 		rc = dt_mem_read_u64(mem, dict + layout->dict.keys, &keys);
 	if (rc == 0)
@@ -171,18 +193,24 @@ int dt_dict_each(struct dt_mem *mem, const struct dt_layout *layout, uint64_t di
 
 /* ---- looking up ---- */
 
+/* Keys are str: in 2.7 that means bytes. */
 struct name {
 	const char *text;
 	size_t length;
 	size_t size;                              /* of a str that holds it */
+	uint64_t flag;                            /* that the type of one has */
 	uint8_t found[BLOCK][HEAD + KEY_MAX + 1]; /* the keys of one block */
 };
 
 /* Whether the bytes are those of an ASCII str equal to the name. */
 static bool equals(const struct dt_layout *layout, const uint8_t *object, const struct name *name)
 {
-	uint32_t state = dt_get32(object + layout->unicode.state);
+	uint32_t state;
 
+	if (layout->unicode.state == DT_ABSENT)
+		return dt_get64(object + layout->bytes.ob_size) == name->length &&
+		       memcmp(object + layout->bytes.ob_sval, name->text, name->length) == 0;
+	state = dt_get32(object + layout->unicode.state);
 	return dt_get64(object + layout->unicode.length) == name->length &&
 	       (state >> layout->unicode.ascii_bit & state >> layout->unicode.compact_bit & 1) &&
 	       memcmp(object + layout->unicode.ascii_size, name->text, name->length) == 0;
@@ -210,7 +238,7 @@ static int find_in_block(struct dt_mem *mem, const struct dt_layout *layout, con
 			return (int)got;
 		for (; got > 0 && done < count; got--, done++)
 			if (equals(layout, name->found[index[done]], name) &&
-			    check_type(mem, layout, ranges[done].address, layout->type.unicode_flag) == 0)
+			    check_type(mem, layout, ranges[done].address, name->flag) == 0)
 				return index[done];
 		if (got == -EFAULT)
 			done++;
@@ -218,18 +246,32 @@ static int find_in_block(struct dt_mem *mem, const struct dt_layout *layout, con
 	return -ENOENT;
 }
 
+static int begin_name(const struct dt_layout *layout, const char *text, struct name *name)
+{
+	bool bytes = layout->unicode.state == DT_ABSENT;
+	uint32_t head = bytes ? layout->bytes.ob_sval : layout->unicode.ascii_size;
+
+	name->text = text;
+	name->length = strlen(text);
+	if (name->length > KEY_MAX || head > HEAD)
+		return -EINVAL;
+	if (!fits(bytes ? layout->bytes.ob_size : layout->unicode.length, 8, head) ||
+	    (!bytes && !fits(layout->unicode.state, 4, head)))
+		return -EINVAL;
+	name->size = head + name->length;
+	name->flag = bytes ? layout->type.bytes_flag : layout->type.unicode_flag;
+	return 0;
+}
+
 int dt_dict_table_find(struct dt_mem *mem, const struct dt_layout *layout, const struct dt_dict_table *table,
 		       const char *text, uint64_t *value)
 {
-	struct name name = {.text = text, .length = strlen(text)};
+	struct name name;
 	struct block block;
-	int rc = -ENOENT;
+	int rc = begin_name(layout, text, &name);
 
-	name.size = layout->unicode.ascii_size + name.length;
-	if (name.length > KEY_MAX || layout->unicode.ascii_size > HEAD)
-		return -EINVAL;
-	if (!fits(layout->unicode.length, 8, HEAD) || !fits(layout->unicode.state, 4, HEAD))
-		return -EINVAL;
+	if (rc < 0)
+		return rc;
 	for (uint64_t first = 0; first < table->count; first += BLOCK) {
 		rc = read_block(mem, table, first, false, &block);
 		if (rc == 0)

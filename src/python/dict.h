@@ -1,5 +1,5 @@
 /*
- * Reading dicts and attributes of a foreign interpreter: combined and split tables, 3.7 to 3.15, bounded. The dict may
+ * Reading dicts and attributes of a foreign interpreter: tables of 2.7, combined and split ones, bounded. The dict may
  * be changing while it is read: every step is checked, and a wrong answer is the caller's to rule out (by stillness).
  */
 #ifndef DT_PYTHON_DICT_H

@@ -25,17 +25,11 @@ static int try_file(struct dt_finder *f, const struct dt_find_module *module, co
 			: file->section ? "section"
 					: "symbol",
 	};
-	struct dt_version version;
 
 	if (file->kind == DT_FIND_RUNTIME)
 		return dt_find_try(f, &c);
-	if (file->kind != DT_FIND_OLD)
-		return DT_FIND_CONTINUE;
-	if (dt_find_version_in_name(module->first->path, &version) ||
-	    dt_find_version_of_module(f->mem, f->maps, module, &version))
-		dt_find_note_unsupported(f, &version, "");
-	else
-		dt_find_note_unsupported(f, NULL, ": it is older than 3.7");
+	if (file->kind == DT_FIND_OLD)
+		return dt_find_try_variables(f, module, file, c.found_by);
 	return DT_FIND_CONTINUE;
 }
 
@@ -117,6 +111,8 @@ static int visit_hit(void *context, uint64_t address, bool cookie)
 	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
 		struct dt_find_proof proof;
 
+		if (dt_find_in_variables(*layout))
+			continue;
 		c.runtime = address - (*layout)->runtime.interpreters_head;
 		verdict = dt_find_prove_once(f->mem, *layout, c.runtime, &proof);
 		if (verdict == DT_VERDICT_READY)

@@ -1,8 +1,8 @@
 /*
  * Finds the interpreter inside a process: which mapping holds it, where its runtime lies, which version and layout it
  * has. Section .PyRuntime, then symbol _PyRuntime (of the file, else of the image in memory), then a scan of writable
- * memory; every candidate is proven by following runtime -> interpreter -> thread -> interpreter. File names decide
- * nothing.
+ * memory; before 3.7 the symbols of single variables, and a scan where they are stripped. Every candidate is proven by
+ * following runtime -> interpreter -> thread -> interpreter. File names decide nothing.
  */
 #ifndef DT_PYTHON_FIND_H
 #define DT_PYTHON_FIND_H
@@ -12,10 +12,21 @@
 #include "proc/proc.h"
 #include "python/layout.h"
 
+/* Where the variables of an interpreter without a runtime are (DT_GIL_IN_VARIABLES); 0: not known. Only the first is
+ * named in a stripped library. */
+struct dt_variables {
+	uint64_t current; /* _PyThreadState_Current: the thread state that has the GIL, NULL while nobody has it */
+	uint64_t last_holder, locked, switch_number; /* of the GIL: all three or none */
+	uint64_t lock; /* of 2.7: a pointer to what is waited on for the GIL, NULL before the first thread */
+	uint64_t wait_start, wait_end; /* of 3.6: the same lies in there */
+	uint64_t collecting;           /* int: the garbage collector is at work */
+};
+
 struct dt_python {
 	struct dt_layout layout;
 	struct dt_version version;
-	uint64_t runtime;    /* address of _PyRuntime */
+	uint64_t runtime; /* address of _PyRuntime, or of the variable that heads the list of interpreters */
+	struct dt_variables variables;
 	uint64_t code_start; /* where the code of the program or library that holds it lies; both 0: not known */
 	uint64_t code_end;
 	char library[4096];   /* path of the mapping that holds it, as the target sees it; "" if anonymous */
@@ -23,8 +34,9 @@ struct dt_python {
 	bool newer;           /* newer than the newest known version */
 };
 
-/* DT_ENOTPYTHON, DT_EAGAIN (a Python that has only just begun, or is going away), DT_EUNSUPPORTED (2.7 to 3.7: known
- * and not yet readable), DT_EPERMISSION, DT_EENDED. The text of permission errors is filled in by the caller. */
+/* DT_ENOTPYTHON, DT_EAGAIN (a Python that has only just begun, or is going away), DT_EUNSUPPORTED (known, and not
+ * readable: older than 3.6 except for 2.7), DT_EPERMISSION, DT_EENDED. The text of permission errors is filled in by
+ * the caller. */
 int dt_python_find(const struct dt_proc *proc, struct dt_mem *mem, struct dt_python *python, struct dt_error *err);
 
 /* The same in something that does not change any more: a core file. */

@@ -113,6 +113,8 @@ static void look_at_symbols(struct dt_elf *elf, bool deep, struct dt_find_file *
 		file->kind = DT_FIND_RUNTIME;
 	else if (found[2].address)
 		file->kind = DT_FIND_OLD;
+	if (file->kind == DT_FIND_OLD)
+		dt_find_variable_symbols(elf, file);
 }
 
 /* fd is -1 for an image in memory, which has no sections. */

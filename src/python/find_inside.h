@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "elf/elf.h"
 #include "python/find.h"
 
 /* Where we look: in a process, or in something that stands still. One of them is NULL. */
@@ -35,7 +36,7 @@ enum dt_find_kind {
 	DT_FIND_SHUT,    /* the file cannot be opened */
 	DT_FIND_NOTHING, /* opened, and no Python in it */
 	DT_FIND_RUNTIME, /* _PyRuntime: 3.7 and later */
-	DT_FIND_OLD,     /* an interpreter from before that */
+	DT_FIND_OLD,     /* an interpreter from before that: variables */
 };
 
 struct dt_find_file {
@@ -45,8 +46,10 @@ struct dt_find_file {
 	bool section; /* the runtime was found by its section, else by its symbol */
 	bool deep;    /* .symtab was looked at too */
 	bool known;   /* it was in the cache: its inode may have been used again since */
-	/* Link-time addresses; version is that of Py_Version, 0 where there is none. */
+	/* Link-time addresses; version is that of Py_Version, 0 where there is none. Of an old one the runtime is
+	 * interp_head, 0 if no symbol tells. */
 	uint64_t runtime, version;
+	struct dt_variables variables;
 	/* The module's first mapping has this offset when its first byte was linked at this address. */
 	uint64_t first_offset, first_link;
 };
@@ -97,8 +100,13 @@ int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint6
  * ready. A verdict or a negative errno. */
 int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_python *python);
 
-/* The same with all tables until one fits. */
-int dt_find_try_tables(struct dt_mem *mem, uint64_t runtime, struct dt_python *python);
+/* The same with all tables until one fits; those of interpreters without a runtime are tried on nothing but these. */
+int dt_find_try_tables(struct dt_mem *mem, uint64_t runtime, bool variables, struct dt_python *python);
+
+static inline bool dt_find_in_variables(const struct dt_layout *layout)
+{
+	return layout->gil_place == DT_GIL_IN_VARIABLES;
+}
 
 /* Could this be the address of an object in a program's memory? */
 static inline bool dt_find_plausible(uint64_t address)
@@ -139,8 +147,9 @@ struct dt_finder {
 
 /* Where a runtime may lie. */
 struct dt_find_candidate {
-	const struct dt_find_module *module; /* NULL: in anonymous memory */
-	uint64_t runtime, version;           /* version: address of Py_Version or 0 */
+	const struct dt_find_module *module;  /* NULL: in anonymous memory */
+	uint64_t runtime, version;            /* version: address of Py_Version or 0 */
+	const struct dt_variables *variables; /* of one without a runtime, which is interp_head then; else NULL */
 	const char *found_by;
 };
 
@@ -149,8 +158,24 @@ enum { DT_FIND_CONTINUE = 0, DT_FIND_FOUND = 1 }; /* what a step returns, or a n
 /* Proves the candidate; fills f->python when it is found, else f->reason may say why not. */
 int dt_find_try(struct dt_finder *f, const struct dt_find_candidate *c);
 
+/* For a candidate whose runtime is not to be found: it is not there yet, or of a version that is not read. */
+int dt_find_try_later(struct dt_finder *f, const struct dt_find_candidate *c);
+
 /* The rest of f->python, when layout and version are there already. DT_FIND_FOUND. */
 int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c);
+
+/* ---- interpreters without a runtime (find_variables.c) ---- */
+
+/* The symbols of an interpreter from before 3.7. Fills runtime and variables of *file. */
+void dt_find_variable_symbols(struct dt_elf *elf, struct dt_find_file *file);
+
+/* The same as dt_find_try() for a module with such an interpreter. Where no symbol tells, its data is searched for the
+ * variable that heads the list of interpreters. */
+int dt_find_try_variables(struct dt_finder *f, const struct dt_find_module *module, const struct dt_find_file *file,
+			  const char *found_by);
+
+/* Drops what is not what its name says, or another's of the same name. */
+void dt_find_check_variables(struct dt_mem *mem, struct dt_variables *variables);
 
 /* "Python is just starting": a reason that will pass. */
 void dt_find_note_verdict(struct dt_finder *f, int verdict);

@@ -94,24 +94,38 @@ int dt_find_prove(struct dt_mem *mem, const struct dt_layout *layout, uint64_t r
 	return verdict;
 }
 
-int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict, uint32_t *hex)
+static int read_sys_int(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict, const char *name,
+			int64_t *value)
 {
 	uint64_t object;
-	int64_t value;
 	int code;
 
 	if (!dt_find_plausible(sysdict))
 		return -ENOENT;
-	code = dt_dict_get(mem, layout, sysdict, "hexversion", &object);
-	if (code < 0)
-		return code;
-	code = dt_int_read(mem, layout, object, &value);
+	code = dt_dict_get(mem, layout, sysdict, name, &object);
+	return code < 0 ? code : dt_int_read(mem, layout, object, value);
+}
+
+int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict, uint32_t *hex)
+{
+	int64_t value;
+	int code = read_sys_int(mem, layout, sysdict, "hexversion", &value);
+
 	if (code < 0)
 		return code;
 	if (value < 0x02000000 || value > INT64_C(0x7fffffff))
 		return -ENOENT;
 	*hex = (uint32_t)value;
 	return 0;
+}
+
+/* 2.7 is built with characters of two or four bytes, as sys.maxunicode tells. */
+static void set_width(struct dt_mem *mem, uint64_t sysdict, struct dt_layout *layout)
+{
+	int64_t largest;
+
+	if (layout->unicode.width != DT_ABSENT && read_sys_int(mem, layout, sysdict, "maxunicode", &largest) == 0)
+		layout->unicode.width = largest > UINT16_MAX ? 4 : 2;
 }
 
 int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_python *python)
@@ -132,6 +146,7 @@ int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64
 			return DT_VERDICT_NO;
 		if (code == 0) {
 			python->layout = *layout;
+			set_width(mem, proof.sysdict, &python->layout);
 			python->version = dt_version_from_hex(hex);
 			python->runtime = runtime;
 			return DT_VERDICT_READY;
@@ -141,12 +156,14 @@ int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64
 }
 
 /* A wrong table fails at the first attempt as a rule, and the right one does not. */
-static int try_tables_once(struct dt_mem *mem, uint64_t runtime, struct dt_python *python)
+static int try_tables_once(struct dt_mem *mem, uint64_t runtime, bool variables, struct dt_python *python)
 {
 	struct dt_find_proof proof;
 	int verdict;
 
 	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
+		if (dt_find_in_variables(*layout) != variables)
+			continue;
 		verdict = dt_find_prove_once(mem, *layout, runtime, &proof);
 		if (verdict == DT_VERDICT_READY)
 			verdict = dt_find_try_table(mem, *layout, runtime, python);
@@ -156,14 +173,16 @@ static int try_tables_once(struct dt_mem *mem, uint64_t runtime, struct dt_pytho
 	return DT_VERDICT_NO;
 }
 
-int dt_find_try_tables(struct dt_mem *mem, uint64_t runtime, struct dt_python *python)
+int dt_find_try_tables(struct dt_mem *mem, uint64_t runtime, bool variables, struct dt_python *python)
 {
 	bool empty = true, starting = false, ending = false;
-	int verdict = try_tables_once(mem, runtime, python);
+	int verdict = try_tables_once(mem, runtime, variables, python);
 
 	if (verdict < 0 || verdict == DT_VERDICT_READY)
 		return verdict;
 	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
+		if (dt_find_in_variables(*layout) != variables)
+			continue;
 		verdict = dt_find_try_table(mem, *layout, runtime, python);
 		if (verdict < 0 || verdict == DT_VERDICT_READY)
 			return verdict;

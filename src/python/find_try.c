@@ -80,6 +80,10 @@ int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
 	struct dt_python *python = f->python;
 
 	python->runtime = c->runtime;
+	if (c->variables) {
+		python->variables = *c->variables;
+		dt_find_check_variables(f->mem, &python->variables);
+	}
 	if (c->module)
 		note_code(python, c->module);
 	python->found_by = c->found_by;
@@ -129,7 +133,7 @@ static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, s
 	int verdict;
 
 	*decided = false;
-	if (!layout)
+	if (!layout || dt_find_in_variables(layout) != !!c->variables)
 		return DT_FIND_CONTINUE;
 	verdict = dt_find_prove(f->mem, layout, c->runtime, &proof);
 	if (verdict < 0)
@@ -159,7 +163,7 @@ static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int
 			return code;
 	}
 	named = !told && c->module && dt_find_version_in_name(c->module->first->path, &version);
-	if ((told || named) && (version.major < 3 || version.minor < 7))
+	if ((told || named) && !dt_layout_for_release(version.major, version.minor, version.micro))
 		dt_find_note_unsupported(f, &version, "");
 	else if (verdict == DT_VERDICT_NO)
 		dt_find_note_unsupported(f, told || named ? &version : NULL,
@@ -167,6 +171,11 @@ static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int
 	else
 		dt_find_note_verdict(f, verdict);
 	return DT_FIND_CONTINUE;
+}
+
+int dt_find_try_later(struct dt_finder *f, const struct dt_find_candidate *c)
+{
+	return try_words(f, c, DT_VERDICT_EMPTY);
 }
 
 static int try_tables(struct dt_finder *f, const struct dt_find_candidate *c)
@@ -180,7 +189,7 @@ static int try_tables(struct dt_finder *f, const struct dt_find_candidate *c)
 		if (code || decided)
 			return code;
 	}
-	verdict = dt_find_try_tables(f->mem, c->runtime, f->python);
+	verdict = dt_find_try_tables(f->mem, c->runtime, c->variables, f->python);
 	if (verdict < 0)
 		return verdict;
 	if (verdict == DT_VERDICT_READY)
@@ -197,6 +206,8 @@ int dt_find_try(struct dt_finder *f, const struct dt_find_candidate *c)
 
 	if (!dt_find_plausible(c->runtime))
 		return DT_FIND_CONTINUE;
+	if (c->variables)
+		return try_tables(f, c);
 	code = dt_mem_read(f->mem, c->runtime, table, size);
 	if (code == -EFAULT) { /* a small runtime at the end of its mapping */
 		size = DT_MIN(size, 4096 - (c->runtime & 4095));

@@ -12,7 +12,9 @@
 	X(dt_layout_3_9) \
 	X(dt_layout_3_8) \
 	X(dt_layout_3_7_3) \
-	X(dt_layout_3_7)
+	X(dt_layout_3_7) \
+	X(dt_layout_3_6) \
+	X(dt_layout_2_7)
 /* clang-format on */
 
 #define DECLARED(table) extern const struct dt_layout table;

@@ -23,14 +23,16 @@ enum dt_ip_kind {
 };
 
 enum dt_line_kind {
-	DT_LINES_LNOTAB,    /* up to 3.9 */
-	DT_LINES_LINETABLE, /* 3.10 */
-	DT_LINES_LOCATIONS, /* 3.11+ */
+	DT_LINES_LNOTAB,          /* 3.6 to 3.9 */
+	DT_LINES_LINETABLE,       /* 3.10 */
+	DT_LINES_LOCATIONS,       /* 3.11+ */
+	DT_LINES_LNOTAB_UNSIGNED, /* 2.7: its lines never go back */
 };
 
 enum dt_gil_place {
-	DT_GIL_IN_RUNTIME, /* one, embedded in the runtime at runtime.gil (3.7 to 3.11) */
-	DT_GIL_BY_POINTER, /* interpreter.gil holds a pointer to it (3.12+) */
+	DT_GIL_IN_VARIABLES, /* there is no runtime, but variables (struct dt_variables) of the library (2.7, 3.6) */
+	DT_GIL_IN_RUNTIME,   /* one, embedded in the runtime at runtime.gil (3.7 to 3.11) */
+	DT_GIL_BY_POINTER,   /* interpreter.gil holds a pointer to it (3.12+) */
 };
 
 /* Where the attributes of an instance of an ordinary class are. */
@@ -49,8 +51,9 @@ struct dt_layout {
 	enum dt_ip_kind ip_kind;
 	enum dt_line_kind line_kind;
 	enum dt_gil_place gil_place;
+	bool mangled_thread_name; /* a Thread has its name as _Thread__name (2.7), not as _name */
 
-	struct {
+	struct { /* DT_GIL_IN_VARIABLES: the variable that heads the list of interpreters stands for the runtime */
 		uint32_t size; /* up to 3.12 of the patch version it was made from: others differ by a few bytes */
 		uint32_t interpreters_head;
 		uint32_t finalizing;
@@ -61,7 +64,8 @@ struct dt_layout {
 	} runtime;
 	struct {
 		uint32_t size; /* likewise */
-		uint32_t id, next, threads_head;
+		uint32_t id;   /* int64_t; DT_ABSENT before 3.7 */
+		uint32_t next, threads_head;
 		uint32_t gil;     /* pointer to the GIL in use (3.12+) */
 		uint32_t modules; /* dict of imported modules */
 		uint32_t sysdict;
@@ -69,16 +73,17 @@ struct dt_layout {
 		uint32_t threads_main;    /* pointer to the main thread's state, 3.14+, else DT_ABSENT */
 		uint32_t code_generation; /* 3.14+, else DT_ABSENT */
 	} interpreter;
-	struct {                        /* relative to the GIL's own struct */
-		uint32_t size;          /* of all of it: a futex address within is a wait for the GIL */
-		uint32_t last_holder;   /* pointer to a thread state */
-		uint32_t locked;        /* int */
+	struct {                      /* relative to the GIL's own struct; DT_ABSENT where it has none */
+		uint32_t size;        /* of all of it: a futex address within is a wait for the GIL; 2.7: of its lock */
+		uint32_t last_holder; /* pointer to a thread state */
+		uint32_t locked;      /* int */
 		uint32_t switch_number; /* unsigned long */
 		uint32_t enabled;       /* int, free-threaded builds: 0 while nobody needs it; else DT_ABSENT */
 	} gil;
 	struct {
 		uint32_t size;
-		uint32_t prev, next, interp;
+		uint32_t prev; /* DT_ABSENT in 2.7 */
+		uint32_t next, interp;
 		uint32_t frame; /* pointer to the innermost frame (up to 3.10 PyFrameObject, 3.13+ interpreter frame) */
 		uint32_t cframe;     /* 3.11, 3.12: pointer to a struct that holds it, else DT_ABSENT */
 		uint32_t base_frame; /* 3.15+ */
@@ -126,12 +131,15 @@ struct dt_layout {
 		uint32_t cached_keys; /* of heap types: PyDictKeysObject that the class's instances share, or NULL */
 		uint64_t heap_flag;   /* in flags: a class made by Python code */
 		uint64_t unicode_flag, bytes_flag, tuple_flag, dict_flag, integer_flag; /* in flags: a subclass of */
+		uint64_t plain_integer_flag; /* 2.7: of the int that is no long; else 0 */
 	} type;
 	struct {
 		uint32_t ob_size, ob_sval;
 	} bytes;
-	struct {
-		uint32_t length, state, ascii_size, compact_size;
+	struct { /* 2.7 has text in bytes as a rule; its unicode objects have none of what follows width */
+		uint32_t length;
+		uint32_t data, width; /* 2.7: a pointer to the characters, of so many bytes each; else DT_ABSENT */
+		uint32_t state, ascii_size, compact_size;
 		uint32_t kind_shift, compact_bit, ascii_bit; /* within state */
 	} unicode;
 	struct {
@@ -139,6 +147,7 @@ struct dt_layout {
 	} tuple;
 	struct {
 		uint32_t keys, values; /* of PyDictObject; values is NULL unless the table is split */
+		uint32_t table, mask;  /* 2.7: a pointer to the entries, some unused, and their number - 1; no keys */
 	} dict;
 	/* PyDictKeysObject: a head, then `size` indices of 1, 2, 4 or 8 bytes, then the entries in order of insertion.
 	 * Where log2_index_bytes is absent (up to 3.10) an index has 1 byte up to a size of 0xff, 2 up to 0xffff, 4 up
@@ -172,6 +181,7 @@ struct dt_layout {
 	} module;
 	struct {
 		uint32_t size_or_tag, digits; /* ob_size up to 3.11, lv_tag from 3.12 on */
+		uint32_t plain;               /* 2.7: long, of an int that is no long; else DT_ABSENT */
 		bool tagged;
 	} integer;
 };

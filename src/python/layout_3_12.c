@@ -8,6 +8,7 @@ const struct dt_layout dt_layout_3_12 = {
 	.ip_kind = DT_IP_PREV_INSTR,
 	.line_kind = DT_LINES_LOCATIONS,
 	.gil_place = DT_GIL_BY_POINTER,
+	.mangled_thread_name = false,
 	.runtime = {
 		.size = 459944,
 		.interpreters_head = 40,
@@ -100,6 +101,7 @@ const struct dt_layout dt_layout_3_12 = {
 		.tuple_flag = 0x4000000,
 		.dict_flag = 0x20000000,
 		.integer_flag = 0x1000000,
+		.plain_integer_flag = 0,
 	},
 	.bytes = {
 		.ob_size = 16,
@@ -107,6 +109,8 @@ const struct dt_layout dt_layout_3_12 = {
 	},
 	.unicode = {
 		.length = 16,
+		.data = DT_ABSENT,
+		.width = DT_ABSENT,
 		.state = 32,
 		.ascii_size = 40,
 		.compact_size = 56,
@@ -121,6 +125,8 @@ const struct dt_layout dt_layout_3_12 = {
 	.dict = {
 		.keys = 32,
 		.values = 40,
+		.table = DT_ABSENT,
+		.mask = DT_ABSENT,
 	},
 	.dictkeys = {
 		.size = DT_ABSENT,
@@ -158,6 +164,7 @@ const struct dt_layout dt_layout_3_12 = {
 	.integer = {
 		.size_or_tag = 16,
 		.digits = 24,
+		.plain = DT_ABSENT,
 		.tagged = true,
 	},
 };

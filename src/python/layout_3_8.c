@@ -8,6 +8,7 @@ const struct dt_layout dt_layout_3_8 = {
 	.ip_kind = DT_IP_LASTI_BYTES,
 	.line_kind = DT_LINES_LNOTAB,
 	.gil_place = DT_GIL_IN_RUNTIME,
+	.mangled_thread_name = false,
 	.runtime = {
 		.size = 1464,
 		.interpreters_head = 32,
@@ -100,6 +101,7 @@ const struct dt_layout dt_layout_3_8 = {
 		.tuple_flag = 0x4000000,
 		.dict_flag = 0x20000000,
 		.integer_flag = 0x1000000,
+		.plain_integer_flag = 0,
 	},
 	.bytes = {
 		.ob_size = 16,
@@ -107,6 +109,8 @@ const struct dt_layout dt_layout_3_8 = {
 	},
 	.unicode = {
 		.length = 16,
+		.data = DT_ABSENT,
+		.width = DT_ABSENT,
 		.state = 32,
 		.ascii_size = 48,
 		.compact_size = 72,
@@ -121,6 +125,8 @@ const struct dt_layout dt_layout_3_8 = {
 	.dict = {
 		.keys = 32,
 		.values = 40,
+		.table = DT_ABSENT,
+		.mask = DT_ABSENT,
 	},
 	.dictkeys = {
 		.size = 8,
@@ -158,6 +164,7 @@ const struct dt_layout dt_layout_3_8 = {
 	.integer = {
 		.size_or_tag = 16,
 		.digits = 24,
+		.plain = DT_ABSENT,
 		.tagged = false,
 	},
 };

@@ -1,7 +1,7 @@
 /*
- * The three tables that map bytecode to lines. Each is walked from its start, as CPython itself does:
+ * The tables that map bytecode to lines. Each is walked from its start, as CPython itself does:
  *
- *   lnotab      pairs (bytes, signed lines): the line changes at the address that the pair leads to
+ *   lnotab      pairs (bytes, signed lines; in 2.7 unsigned): the line changes at the address that the pair leads to
  *   linetable   pairs (bytes, signed lines): the pair is a range of so many bytes, its line changed before it; -128 is
  * a range without a line locations   entries of one byte 1cccclll (kind c, l + 1 units of two bytes), then bytes below
  * 128: for kinds 13 and 14 first the change of the line, for 10 to 12 the change is in the kind, 15 has no line
@@ -15,7 +15,7 @@ static uint32_t to_line(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
-static int64_t lnotab_at(const uint8_t *table, size_t size, int64_t line, int64_t offset)
+static int64_t lnotab_at(const uint8_t *table, size_t size, bool is_signed, int64_t line, int64_t offset)
 {
 	int64_t address = 0;
 
@@ -23,7 +23,7 @@ static int64_t lnotab_at(const uint8_t *table, size_t size, int64_t line, int64_
 		address += table[i];
 		if (address > offset)
 			break;
-		line += (int8_t)table[i + 1];
+		line += is_signed ? (int8_t)table[i + 1] : table[i + 1];
 	}
 	return line;
 }
@@ -88,7 +88,8 @@ uint32_t dt_lines_at(enum dt_line_kind kind, const uint8_t *table, size_t size, 
 		return to_line(first_line);
 	switch (kind) {
 	case DT_LINES_LNOTAB:
-		return to_line(lnotab_at(table, size, first_line, offset));
+	case DT_LINES_LNOTAB_UNSIGNED:
+		return to_line(lnotab_at(table, size, kind == DT_LINES_LNOTAB, first_line, offset));
 	case DT_LINES_LINETABLE:
 		return to_line(linetable_at(table, size, first_line, offset));
 	case DT_LINES_LOCATIONS:

@@ -1,5 +1,5 @@
 /*
- * From an offset in the bytecode to a line, for the three kinds of tables. Pure functions over bytes: fuzzed.
+ * From an offset in the bytecode to a line, for each kind of table. Pure functions over bytes: fuzzed.
  */
 #ifndef DT_PYTHON_LINES_H
 #define DT_PYTHON_LINES_H

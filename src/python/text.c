@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 
 #define HEAD 256 /* more than the fixed part of any of these objects */
@@ -82,13 +83,54 @@ char *dt_utf8(struct dt_arena *arena, const uint8_t *data, size_t count, unsigne
 	return text;
 }
 
+char *dt_utf8_of_bytes(struct dt_arena *arena, const uint8_t *data, size_t size)
+{
+	char *text = dt_arena_alloc(arena, size * 3 + 1); /* as if each of them had to be replaced */
+	size_t used = 0, length;
+
+	if (!text)
+		return NULL;
+	for (size_t at = 0; at < size; at += length) {
+		uint32_t code;
+
+		length = dt_utf8_next((const char *)data + at, size - at, &code);
+		used += put(text + used, code && code != DT_UTF8_INVALID ? code : 0xfffd);
+	}
+	text[used] = '\0';
+	return text;
+}
+
 /* ---- str ---- */
 
 struct text_place {
 	uint64_t data;
 	size_t count;
-	unsigned kind;
+	unsigned kind; /* bytes of a character */
+	bool bytes;    /* not characters, but bytes that may be UTF-8 */
 };
+
+/* 2.7: bytes as a rule, else characters behind a pointer. */
+static int find_old_text(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct text_place *place)
+{
+	uint8_t head[HEAD];
+	uint64_t length;
+	int rc = read_head(mem, layout, object, layout->type.bytes_flag, head, layout->bytes.ob_sval);
+
+	place->bytes = rc == 0;
+	if (rc == -EINVAL)
+		rc = read_head(mem, layout, object, layout->type.unicode_flag, head, layout->unicode.data + 8);
+	if (rc < 0)
+		return rc;
+	place->kind = place->bytes ? 1 : layout->unicode.width;
+	length = dt_get64(head + (place->bytes ? layout->bytes.ob_size : layout->unicode.length));
+	if (length > INT64_MAX)
+		return -EINVAL;
+	if (length > DT_TEXT_LIMIT)
+		return -EFBIG;
+	place->count = (size_t)length;
+	place->data = place->bytes ? object + layout->bytes.ob_sval : dt_get64(head + layout->unicode.data);
+	return 0;
+}
 
 /*
  * PyASCIIObject               ascii and compact: characters right behind it
@@ -101,8 +143,12 @@ static int find_text(struct dt_mem *mem, const struct dt_layout *layout, uint64_
 	uint64_t length;
 	uint32_t state;
 	bool compact, ascii;
-	int rc = read_head(mem, layout, object, layout->type.unicode_flag, head, layout->unicode.ascii_size);
+	int rc;
 
+	if (layout->unicode.data != DT_ABSENT)
+		return find_old_text(mem, layout, object, place);
+	place->bytes = false;
+	rc = read_head(mem, layout, object, layout->type.unicode_flag, head, layout->unicode.ascii_size);
 	if (rc < 0)
 		return rc;
 	if (layout->unicode.length > HEAD - 8 || layout->unicode.state > HEAD - 4)
@@ -180,7 +226,8 @@ int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t ob
 		return -ENOMEM;
 	rc = dt_mem_read(mem, place.data, data, size);
 	if (rc == 0) {
-		result = dt_utf8(arena, data, place.count, place.kind);
+		result = place.bytes ? dt_utf8_of_bytes(arena, data, size)
+				     : dt_utf8(arena, data, place.count, place.kind);
 		if (result)
 			*text = result;
 		else
@@ -222,6 +269,20 @@ int dt_bytes_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t o
 	return 0;
 }
 
+/* The int of 2.7 that is no long. -EINVAL if it is something else. */
+static int read_plain(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, int64_t *value)
+{
+	uint8_t head[HEAD];
+	int rc;
+
+	if (layout->integer.plain == DT_ABSENT || layout->integer.plain > HEAD - 8)
+		return -EINVAL;
+	rc = read_head(mem, layout, object, layout->type.plain_integer_flag, head, layout->integer.plain + 8);
+	if (rc == 0)
+		*value = (int64_t)dt_get64(head + layout->integer.plain);
+	return rc;
+}
+
 /* Digits of 30 bits, lowest first. The sign is that of ob_size, or the two lowest bits of the tag: 0 positive, 1 zero,
  * 2 negative, with the number of digits above the third bit. */
 int dt_int_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, int64_t *value)
@@ -230,8 +291,11 @@ int dt_int_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t obj
 	unsigned __int128 sum = 0;
 	uint64_t word, count;
 	bool negative;
-	int rc = read_head(mem, layout, object, layout->type.integer_flag, head, layout->integer.digits);
+	int rc = read_plain(mem, layout, object, value);
 
+	if (rc != -EINVAL)
+		return rc;
+	rc = read_head(mem, layout, object, layout->type.integer_flag, head, layout->integer.digits);
 	if (rc < 0)
 		return rc;
 	if (layout->integer.size_or_tag > HEAD - 8)

@@ -12,7 +12,8 @@
 #define DT_TEXT_LIMIT  ((size_t)1 << 16)  /* characters of a name or path */
 #define DT_TABLE_LIMIT ((size_t)32 << 20) /* bytes of a line table */
 
-/* A str as UTF-8 in the arena (lone surrogates as U+FFFD). 0, -EFAULT, -EINVAL (not a str), -EFBIG, -ENOMEM. */
+/* A str as UTF-8 in the arena (lone surrogates as U+FFFD; of 2.7 bytes that are no UTF-8 likewise, and unicode is text,
+ * too). 0, -EFAULT, -EINVAL (not a str), -EFBIG, -ENOMEM. */
 int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena,
 		 const char **text);
 
@@ -26,6 +27,9 @@ int dt_bytes_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t o
 
 /* An int that fits. -ERANGE otherwise. */
 int dt_int_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, int64_t *value);
+
+/* Bytes that may be UTF-8, made so. NULL on lack of memory. */
+char *dt_utf8_of_bytes(struct dt_arena *arena, const uint8_t *data, size_t size);
 
 /* Characters at `data` (kind bytes each: 1, 2 or 4) as UTF-8; for fuzzing and tests. NULL on lack of memory. */
 char *dt_utf8(struct dt_arena *arena, const uint8_t *data, size_t count, unsigned kind);

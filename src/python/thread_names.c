@@ -86,6 +86,7 @@ static bool in_time(const struct walk *walk, size_t i)
 static int read_names(const struct walk *walk, struct dt_thread_name *names, size_t *count)
 {
 	uint64_t *places = dt_arena_calloc(walk->arena, walk->count + 1, sizeof(*places));
+	const char *attribute = walk->layout->mangled_thread_name ? "_Thread__name" : "_name";
 	size_t begin;
 	int64_t ident;
 	int rc;
@@ -94,7 +95,7 @@ static int read_names(const struct walk *walk, struct dt_thread_name *names, siz
 		return -ENOMEM;
 	fetch_ahead(walk, places);
 	for (size_t i = 0; i < walk->count && in_time(walk, i); i++) {
-		rc = dt_attr_get(walk->mem, walk->layout, walk->entries[i].value, "_name", &walk->entries[i].name);
+		rc = dt_attr_get(walk->mem, walk->layout, walk->entries[i].value, attribute, &walk->entries[i].name);
 		if (rc < 0 && !harmless(rc))
 			return rc;
 		places[i] = walk->entries[i].name;

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "python/walk_ahead.h"
 #include "python/walk_frames.h"
+#include "python/walk_gil.h"
 
 /* A list of addresses that grows in the arena. */
 struct addresses {
@@ -105,75 +106,31 @@ broken:
 	return 0;
 }
 
-int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t address, struct dt_gil_words *words)
-{
-	const struct dt_layout *layout = &python->layout;
-	uint8_t bytes[64];
-	uint32_t first = DT_MIN(layout->gil.last_holder, DT_MIN(layout->gil.locked, layout->gil.switch_number));
-	uint32_t last = DT_MAX(layout->gil.last_holder, DT_MAX(layout->gil.locked, layout->gil.switch_number));
-	int rc;
-
-	*words = (struct dt_gil_words){0};
-	if (!address)
-		return 0;
-	if (layout->gil.enabled != DT_ABSENT) {
-		uint32_t enabled;
-
-		rc = dt_mem_read_u32(mem, address + layout->gil.enabled, &enabled);
-		if (rc < 0 || !enabled)
-			return rc;
-	}
-	words->address = address;
-	if (last - first + sizeof(uint64_t) > sizeof(bytes))
-		return -EINVAL;
-	/* One read, so that the three words belong together as far as the hardware goes. */
-	rc = dt_mem_read(mem, address + first, bytes, last - first + sizeof(uint64_t));
-	if (rc < 0)
-		return rc;
-	words->holder = dt_get64(bytes + layout->gil.last_holder - first);
-	words->locked = (int32_t)dt_get32(bytes + layout->gil.locked - first);
-	words->switches = dt_get64(bytes + layout->gil.switch_number - first);
-	if (layout->runtime.tstate_current == DT_ABSENT)
-		return 0;
-	return dt_mem_read_u64(mem, python->runtime + layout->runtime.tstate_current, &words->current);
-}
-
-uint64_t dt_walk_runs(const struct dt_gil_words *words)
-{
-	if (words->locked != 1)
-		return 0;
-	return words->current ? words->current
-			      : words->holder; /* just taken: the one that runs is set a moment later */
-}
-
-static int read_interpreter(struct dt_mem *mem, const struct dt_python *python, uint64_t address,
+/* The number is that of its place in the list, where Python gives it none. */
+static int read_interpreter(struct dt_mem *mem, const struct dt_python *python, uint64_t address, size_t number,
 			    struct dt_walk_interpreter *interpreter)
 {
 	const struct dt_layout *layout = &python->layout;
-	uint64_t gil = 0;
-	uint64_t id;
+	uint64_t id = number;
 	uint32_t collecting = 0;
-	int rc;
+	int rc = 0;
 
 	interpreter->address = address;
-	rc = dt_mem_read_u64(mem, address + layout->interpreter.id, &id);
+	if (layout->interpreter.id != DT_ABSENT)
+		rc = dt_mem_read_u64(mem, address + layout->interpreter.id, &id);
 	if (rc < 0)
 		return rc;
 	interpreter->id = (int64_t)id;
-	if (layout->gil_place == DT_GIL_IN_RUNTIME)
-		gil = python->runtime + layout->runtime.gil;
-	else
-		rc = dt_mem_read_u64(mem, address + layout->interpreter.gil, &gil);
-	if (rc < 0)
-		return rc;
 	if (layout->interpreter.gc_collecting != DT_ABSENT)
 		rc = dt_mem_read_u32(mem, address + layout->interpreter.gc_collecting, &collecting);
 	else if (layout->runtime.gc_collecting != DT_ABSENT)
 		rc = dt_mem_read_u32(mem, python->runtime + layout->runtime.gc_collecting, &collecting);
+	else if (python->variables.collecting)
+		rc = dt_mem_read_u32(mem, python->variables.collecting, &collecting);
 	if (rc < 0)
 		return rc;
 	interpreter->collecting = collecting != 0;
-	return dt_walk_gil(mem, python, gil, &interpreter->gil);
+	return dt_walk_find_gil(mem, python, interpreter);
 }
 
 int dt_walk_interpreters(struct dt_mem *mem, const struct dt_python *python, struct dt_arena *arena,
@@ -205,7 +162,8 @@ int dt_walk_interpreters(struct dt_mem *mem, const struct dt_python *python, str
 	if (!walk->interpreters)
 		return -ENOMEM;
 	for (size_t i = list.count; i-- > 0;) {
-		rc = read_interpreter(mem, python, list.items[i], &walk->interpreters[walk->interpreter_count]);
+		rc = read_interpreter(mem, python, list.items[i], list.count - 1 - i,
+				      &walk->interpreters[walk->interpreter_count]);
 		if (rc == -EFAULT)
 			walk->lists_whole = false;
 		else if (rc < 0)

@@ -54,6 +54,7 @@ struct dt_walk_interpreter {
 	uint64_t address;
 	int64_t id;
 	struct dt_gil_words gil;
+	uint64_t wait_start, wait_end; /* a futex in there is a wait for its GIL; equal: not known */
 	bool collecting;
 };
 
@@ -77,6 +78,10 @@ int dt_walk_gil(struct dt_mem *mem, const struct dt_python *python, uint64_t add
 
 /* The thread state that runs with this GIL, 0 if nobody has it. */
 uint64_t dt_walk_runs(const struct dt_gil_words *words);
+
+/* Does the interpreter count how often its GIL changes hands? Where it does not, or nobody can tell where it does,
+ * words that are equal before and after a look say nothing of what was between. */
+bool dt_walk_gil_counted(const struct dt_python *python);
 
 /* Threads as well, without their frames. */
 int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, struct dt_arena *arena, struct dt_walk *walk);

@@ -44,7 +44,8 @@ static enum dt_proof *find_proofs(struct dt_sampler *s)
 {
 	const struct dt_walk *walk = &s->look.walk;
 	enum dt_proof *proofs = dt_arena_calloc(&s->arenas[s->current], walk->thread_count + 1, sizeof(*proofs));
-	bool all = s->suspects.unknown || !dt_suspects_equal(s->live, s->python, &s->suspects, walk);
+	bool all = s->suspects.unknown || !s->suspects.counted ||
+		   !dt_suspects_equal(s->live, s->python, &s->suspects, walk);
 	bool own = s->python->layout.free_threaded;
 	bool kept = dt_holds_kept(&s->holds);
 

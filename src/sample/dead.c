@@ -115,7 +115,8 @@ static bool take(const struct dt_dead *dead, const struct index *index, const st
 static void label(struct dt_dead *dead, const struct index *index, struct dt_look_thread *thread)
 {
 	struct dt_look *look = &dead->look;
-	const struct dt_gil_words *gil = &look->walk.interpreters[thread->walk->interpreter].gil;
+	const struct dt_walk_interpreter *interpreter = &look->walk.interpreters[thread->walk->interpreter];
+	const struct dt_gil_words *gil = &interpreter->gil;
 	const struct dt_core_thread *from = find(index, thread->walk);
 
 	thread->proof = DT_PROOF_STILL;
@@ -132,7 +133,7 @@ static void label(struct dt_dead *dead, const struct index *index, struct dt_loo
 	thread->ns_tid = thread->walk->native && thread->walk->native <= INT32_MAX ? (int)thread->walk->native
 										   : from->tid;
 	if (from->told)
-		thread->state = dt_state_of_call(&from->call, gil->address, dead->python->layout.gil.size,
+		thread->state = dt_state_of_call(&from->call, interpreter->wait_start, interpreter->wait_end,
 						 &thread->syscall);
 }
 

@@ -9,6 +9,7 @@
 #define PERCH_MISSES  3           /* in a row, before pausing */
 #define PAUSE_DENIALS 8           /* before pausing is believed to be forbidden */
 #define WITHOUT_GIL   12          /* times in a row that the same thread runs without the GIL: it goes on so */
+#define UNCOUNTED     100         /* the same, where it may be another one each time */
 #define LOOSE_WAITS   50          /* in a look, for threads that run without their thread state */
 #define ENDING_NS     300000      /* in which a thread that ends is gone */
 #define TRACER_NS     2000000     /* to wait for a tracer to go */
@@ -154,7 +155,7 @@ static enum dt_verdict wait_for_gil(struct dt_holds *holds, const struct dt_susp
 	if (switches != holds->without_gil_switches)
 		holds->without_gil = 0;
 	holds->without_gil_switches = switches;
-	return ++holds->without_gil > WITHOUT_GIL ? DT_HOPELESS : DT_AGAIN;
+	return ++holds->without_gil > (suspects->counted ? WITHOUT_GIL : UNCOUNTED) ? DT_HOPELESS : DT_AGAIN;
 }
 
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)

@@ -12,7 +12,6 @@
 struct labels {
 	const struct dt_holds *holds;
 	const struct dt_proc *proc;
-	const struct dt_python *python;
 	struct dt_tids *tids;
 	struct dt_mem *image;
 	struct dt_arena *arena;
@@ -89,13 +88,13 @@ static void find_runners(const struct labels *labels)
 
 static void read_state(const struct labels *labels, struct dt_look_thread *thread)
 {
-	const struct dt_gil_words *gil = &labels->look->walk.interpreters[thread->walk->interpreter].gil;
+	const struct dt_walk_interpreter *interpreter = &labels->look->walk.interpreters[thread->walk->interpreter];
 
 	thread->syscall = -1;
 	if (dt_holds_has(labels->holds, thread->tid))
 		thread->state = DT_STATE_RUNNING;
 	if (thread->state != DT_STATE_RUNNING)
-		thread->state = dt_state_of(labels->proc, thread->tid, gil->address, labels->python->layout.gil.size,
+		thread->state = dt_state_of(labels->proc, thread->tid, interpreter->wait_start, interpreter->wait_end,
 					    &thread->syscall);
 }
 
@@ -164,10 +163,10 @@ static void find_stopped(const struct labels *labels)
 			look->threads[i].state = DT_STATE_STOPPED;
 }
 
-int dt_label(const struct dt_holds *holds, const struct dt_python *python, struct dt_tids *tids, struct dt_mem *image,
-	     struct dt_arena *arena, struct dt_look *look)
+int dt_label(const struct dt_holds *holds, struct dt_tids *tids, struct dt_mem *image, struct dt_arena *arena,
+	     struct dt_look *look)
 {
-	const struct labels labels = {holds, holds->proc, python, tids, image, arena, look};
+	const struct labels labels = {holds, holds->proc, tids, image, arena, look};
 	int rc = settle_ids(&labels);
 
 	if (rc < 0)

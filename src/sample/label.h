@@ -11,7 +11,7 @@
 
 /* Fills tid, ns_tid, state and syscall of look->threads; a state that is DT_STATE_RUNNING already is kept. What is held
  * meanwhile runs, however it looks. 0 or -ENOMEM. */
-int dt_label(const struct dt_holds *holds, const struct dt_python *python, struct dt_tids *tids, struct dt_mem *image,
-	     struct dt_arena *arena, struct dt_look *look);
+int dt_label(const struct dt_holds *holds, struct dt_tids *tids, struct dt_mem *image, struct dt_arena *arena,
+	     struct dt_look *look);
 
 #endif

@@ -98,7 +98,7 @@ static bool stood_still(struct dt_sampler *s)
 		return false;
 	if (!dt_suspects_equal(s->live, s->python, &s->suspects, &s->look.walk))
 		return false;
-	if (s->everybody || !dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk) || single(s))
+	if (s->suspects.everybody || !dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk) || single(s))
 		return true;
 	/* A thread that waits for a page with the GIL in hand looks like that for a moment, too. */
 	s->everybody = ++s->ambiguous >= AMBIGUOUS_TRIES;
@@ -108,7 +108,7 @@ static bool stood_still(struct dt_sampler *s)
 /* Is there a suspect that we cannot watch? */
 static bool untold(const struct dt_sampler *s)
 {
-	return s->suspects.unknown && !s->suspects.everybody;
+	return s->suspects.missed || (s->suspects.unknown && !s->suspects.everybody);
 }
 
 /* Everything that runs is held: look, and see whether it was worth it. */
@@ -203,7 +203,16 @@ static bool stays_unknown(struct dt_sampler *s)
 static int label(struct dt_sampler *s)
 {
 	s->labelled = true;
-	return dt_label(&s->holds, s->python, s->tids, s->image, &s->arenas[s->current], &s->look);
+	return dt_label(&s->holds, s->tids, s->image, &s->arenas[s->current], &s->look);
+}
+
+/* A thread that runs without the GIL, and is held because everybody is suspect. */
+static bool held_without_gil(struct dt_sampler *s, struct dt_look_thread *thread)
+{
+	if (!s->suspects.everybody || !dt_holds_any(&s->holds))
+		return false;
+	thread->tid = dt_tids_of(s->tids, s->image, thread->walk->ident, thread->walk->native, &thread->ns_tid);
+	return dt_holds_has(&s->holds, thread->tid);
 }
 
 /* Is a suspect run by another thread than it names, and that one is held? */
@@ -255,8 +264,8 @@ static int judge_threads(struct dt_sampler *s)
 		if (is_borrowed(s, suspect, thread)) {
 			thread->proof = held;
 			thread->runner = runner_of(s, suspect);
-		} else if (suspect && dt_holds_has(&s->holds, suspect->tid)) {
-			thread->proof = s->holds.perched == suspect->tid ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
+		} else if (suspect ? dt_holds_has(&s->holds, suspect->tid) : held_without_gil(s, thread)) {
+			thread->proof = s->holds.perched == thread->tid ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
 			thread->state = DT_STATE_RUNNING;
 		}
 		if (thread->walk->end == DT_WALK_BROKEN)
@@ -275,6 +284,9 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 	*verdict = DT_AGAIN;
 	if (rc < 0)
 		return rc;
+	/* All threads of a process are not all that may change what we see, if its memory is another's as well. */
+	if (s->suspects.everybody && !s->suspects.counted && dt_proc_borrows_memory(s->proc))
+		return -EAGAIN;
 	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
 	 * is held, and it teaches the ids of threads before 3.11. */
 	if (!s->warm && (s->suspects.running || untold(s))) {
@@ -287,7 +299,7 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 		nap();
 		if (stays && dt_proc_borrows_memory(s->proc))
 			return -EAGAIN; /* threads of another process may change all that we see */
-		s->everybody = stays;
+		s->everybody = s->everybody || stays;
 		return 0;
 	}
 	if (s->suspects.running) {

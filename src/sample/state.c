@@ -24,18 +24,18 @@ enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid)
 	}
 }
 
-enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_address, uint32_t gil_size, long *number)
+enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_start, uint64_t gil_end, long *number)
 {
 	*number = -1;
 	if (call->running)
 		return DT_STATE_RUNNING;
 	*number = call->number;
-	if (call->number == SYS_futex && gil_address && call->args[0] - gil_address < gil_size)
+	if (call->number == SYS_futex && call->args[0] >= gil_start && call->args[0] < gil_end)
 		return DT_STATE_GIL_WAIT;
 	return dt_syscall_waits(call->number) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
 }
 
-enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_address, uint32_t gil_size, long *number)
+enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_start, uint64_t gil_end, long *number)
 {
 	struct dt_thread_call call;
 
@@ -50,5 +50,5 @@ enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_addr
 		/* In no system call it waits for a page, if it has not been stopped or ended. */
 		return state == DT_STATE_SYSCALL ? DT_STATE_SLEEPING : state;
 	}
-	return dt_state_of_call(&call, gil_address, gil_size, number);
+	return dt_state_of_call(&call, gil_start, gil_end, number);
 }

@@ -148,6 +148,28 @@ static void collect_holders(const struct dt_proc *proc, struct dt_mem *live, con
 	}
 }
 
+/* Was anybody made before all others were watched? From then on nobody can be made unseen: whoever is to make a thread
+ * has to run. */
+static int look_for_missed(const struct dt_proc *proc, struct dt_suspects *suspects)
+{
+	dt_auto_free int *now = NULL;
+	size_t count;
+	int rc = dt_proc_threads(proc, &now, &count);
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		suspects->missed = suspects->missed || !has_tid(suspects, now[i]);
+	return rc;
+}
+
+/* May anybody take a GIL without a trace? */
+static bool free_for_all(const struct dt_walk *walk)
+{
+	for (size_t i = 0; i < walk->interpreter_count; i++)
+		if (walk->interpreters[i].gil.locked != 1)
+			return true;
+	return false;
+}
+
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects)
 {
@@ -156,16 +178,17 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 	struct dt_walk walk;
 	int rc;
 
-	*suspects = (struct dt_suspects){.everybody = everybody};
-	if (everybody) {
-		rc = dt_proc_threads(proc, &all, &all_count);
-		if (rc < 0)
-			return rc;
-	}
 	rc = python->layout.free_threaded ? dt_walk_threads(live, python, arena, &walk)
 					  : dt_walk_interpreters(live, python, arena, &walk);
 	if (rc < 0)
 		return rc;
+	*suspects = (struct dt_suspects){.counted = dt_walk_gil_counted(python)};
+	suspects->everybody = everybody || (!suspects->counted && free_for_all(&walk));
+	if (suspects->everybody) {
+		rc = dt_proc_threads(proc, &all, &all_count);
+		if (rc < 0)
+			return rc;
+	}
 	suspects->list = dt_arena_calloc(arena, walk.interpreter_count + walk.thread_count + all_count,
 					 sizeof(*suspects->list));
 	if (!suspects->list)
@@ -179,7 +202,7 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 	add_everybody(proc, all, all_count, suspects);
 	if (python->layout.free_threaded)
 		dt_states_lend(suspects);
-	return rc;
+	return rc == 0 && suspects->everybody ? look_for_missed(proc, suspects) : rc;
 }
 
 /* A thread state that is found where the last holder was must be the same one. */
@@ -313,8 +336,10 @@ uint64_t dt_suspects_switches(const struct dt_suspects *suspects)
 {
 	uint64_t switches = 0;
 
-	for (size_t i = 0; i < suspects->gils; i++)
+	for (size_t i = 0; i < suspects->gils && suspects->counted; i++)
 		switches += suspects->list[i].words.switches;
+	for (size_t i = 0; i < suspects->count && !suspects->counted; i++)
+		switches += suspects->list[i].slices;
 	return switches;
 }
 

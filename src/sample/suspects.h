@@ -5,6 +5,10 @@
  * not: that one is suspect, one for each GIL, and all others stood still. The suspect's own stillness needs a proof of
  * its own.
  *
+ * Where switches are not counted (2.7, and 3.6 if its library is stripped) the words say who has the GIL, if anybody.
+ * That one is suspect: if it stood still it had the GIL all the time, and nobody else can have run. While nobody has it
+ * anybody may take it: then every thread of the process is suspect.
+ *
  * Two things are not as simple as that. A thread state that is freed may be made anew at the same address, which the
  * words do not show: the look must have found the same thread there as before it, or none. And a thread state names the
  * thread that made it, which need not be the one that runs it. Signs of that are another thread state that names the
@@ -43,11 +47,13 @@ struct dt_suspects {
 	size_t states;  /* how many stand for a thread state: those, or on free-threaded builds all there are */
 	size_t running; /* how many threads among them run */
 	bool everybody; /* all threads of the process are in the list */
+	bool counted;   /* the interpreter counts how often a GIL changes hands */
 	bool unknown;   /* one of them cannot be told: unless everybody is watched, nothing can be proven */
+	bool missed;    /* a thread began while everybody was being watched: it is not in the list */
 };
 
-/* Reads interpreters, GIL words and the kernel's word on each suspect, through the live reader. 0 or a negative errno.
- */
+/* Reads interpreters, GIL words and the kernel's word on each suspect, through the live reader. everybody: there is
+ * reason to watch all threads. 0 or a negative errno. */
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects);
 
@@ -63,7 +69,8 @@ bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, stru
 /* True if a suspect that was blocked then has not been on a CPU since. */
 bool dt_suspect_slept(const struct dt_proc *proc, const struct dt_suspect *suspect);
 
-/* How often any GIL went from one thread state to another. */
+/* How often any GIL went from one thread state to another; where that is not counted, how often the suspects were put
+ * on a CPU. As long as that number stays the same nothing has moved on. */
 uint64_t dt_suspects_switches(const struct dt_suspects *suspects);
 
 /* The suspect that a thread state of a walk is, or NULL. index: its place in the walk, which is the same if nothing has

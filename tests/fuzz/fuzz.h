@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "python/layout.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What must hold for every input. */
@@ -15,5 +17,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		if (!(condition))                                                                                      \
 			abort();                                                                                       \
 	} while (0)
+
+/* One of the layouts, chosen by a byte of the input. */
+static inline const struct dt_layout *fuzz_layout(uint8_t byte)
+{
+	static const uint8_t minors[] = {8, 9, 10, 11, 12, 6, 7};
+
+	return byte % 8 == 7 ? dt_layout_for(2, 7) : dt_layout_for(3, minors[byte % 8]);
+}
 
 #endif

@@ -29,10 +29,10 @@ static void try_described(struct memory *memory, uint64_t address)
 		MUST(dt_find_plausible(proof.interpreter));
 }
 
-static void try_tables(struct memory *memory, uint64_t address)
+static void try_tables(struct memory *memory, uint64_t address, bool variables)
 {
 	static struct dt_python python;
-	int verdict = dt_find_try_tables(memory->mem, address, &python);
+	int verdict = dt_find_try_tables(memory->mem, address, variables, &python);
 
 	MUST(verdict >= 0 && verdict <= DT_VERDICT_READY);
 	if (verdict == DT_VERDICT_READY)
@@ -48,7 +48,8 @@ static int visit(void *context, uint64_t address, bool cookie)
 		try_described(memory, address);
 	else
 		for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++)
-			try_tables(memory, address - (*layout)->runtime.interpreters_head);
+			try_tables(memory, address - (*layout)->runtime.interpreters_head,
+				   dt_find_in_variables(*layout));
 	return ++memory->hits == 16;
 }
 
@@ -63,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (dt_find_version_in_bytes((const char *)data, size, &version))
 		MUST(version.major == 2 || version.major == 3);
 	dt_find_scan_block(data, size, BASE, visit, &memory);
-	try_tables(&memory, BASE);
+	try_tables(&memory, BASE, false);
+	try_tables(&memory, BASE, true);
 	dt_mem_free(memory.mem);
 	return 0;
 }

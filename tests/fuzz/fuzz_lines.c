@@ -6,7 +6,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const enum dt_line_kind kinds[] = {DT_LINES_LNOTAB, DT_LINES_LINETABLE, DT_LINES_LOCATIONS};
+	static const enum dt_line_kind kinds[] = {DT_LINES_LNOTAB, DT_LINES_LINETABLE, DT_LINES_LOCATIONS,
+						  DT_LINES_LNOTAB_UNSIGNED};
 	uint32_t first, line;
 	int32_t offset;
 

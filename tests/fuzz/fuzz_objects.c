@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3)
 		return 0;
 	range = (struct dt_recorded_range){BASE, data + 3, size - 3};
-	layout = dt_layout_for(3, (uint8_t)(8 + data[0] % 5));
+	layout = fuzz_layout(data[0]);
 	object = BASE + (uint64_t)dt_get16(data + 1) * 16;
 	if (!layout || dt_mem_open_recorded(&range, 1, &base) < 0)
 		return 0;

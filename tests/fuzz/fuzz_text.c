@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	range = (struct dt_recorded_range){BASE, data + 1, size - 1};
-	layout = dt_layout_for(3, (uint8_t)(8 + data[0] % 5));
+	layout = fuzz_layout(data[0]);
 	if (!layout || dt_mem_open_recorded(&range, 1, &mem) < 0)
 		return 0;
 	dt_arena_init(&arena, 0);

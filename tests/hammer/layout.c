@@ -86,9 +86,12 @@
 	F(type.tuple_flag) \
 	F(type.dict_flag) \
 	F(type.integer_flag) \
+	F(type.plain_integer_flag) \
 	F(bytes.ob_size) \
 	F(bytes.ob_sval) \
 	F(unicode.length) \
+	F(unicode.data) \
+	F(unicode.width) \
 	F(unicode.state) \
 	F(unicode.ascii_size) \
 	F(unicode.compact_size) \
@@ -99,6 +102,8 @@
 	F(tuple.ob_item) \
 	F(dict.keys) \
 	F(dict.values) \
+	F(dict.table) \
+	F(dict.mask) \
 	F(dictkeys.size) \
 	F(dictkeys.log2_size) \
 	F(dictkeys.log2_index_bytes) \
@@ -124,12 +129,14 @@
 	F(instance.values_tag) \
 	F(module.dict) \
 	F(integer.size_or_tag) \
-	F(integer.digits)
+	F(integer.digits) \
+	F(integer.plain)
 /* clang-format on */
 
 static const char *const ip_kinds[] = {"DT_IP_LASTI_BYTES", "DT_IP_LASTI_UNITS", "DT_IP_PREV_INSTR", "DT_IP_INSTR_PTR"};
-static const char *const line_kinds[] = {"DT_LINES_LNOTAB", "DT_LINES_LINETABLE", "DT_LINES_LOCATIONS"};
-static const char *const gil_places[] = {"DT_GIL_IN_RUNTIME", "DT_GIL_BY_POINTER"};
+static const char *const line_kinds[] = {"DT_LINES_LNOTAB", "DT_LINES_LINETABLE", "DT_LINES_LOCATIONS",
+					 "DT_LINES_LNOTAB_UNSIGNED"};
+static const char *const gil_places[] = {"DT_GIL_IN_VARIABLES", "DT_GIL_IN_RUNTIME", "DT_GIL_BY_POINTER"};
 static const char *const instance_kinds[] = {"DT_INSTANCE_DICT", "DT_INSTANCE_TWO", "DT_INSTANCE_TAGGED",
 					     "DT_INSTANCE_INLINE"};
 
@@ -146,6 +153,7 @@ static void print_layout(const struct dt_layout *layout)
 	printf("ip_kind %s\n", ip_kinds[layout->ip_kind]);
 	printf("line_kind %s\n", line_kinds[layout->line_kind]);
 	printf("gil_place %s\n", gil_places[layout->gil_place]);
+	printf("mangled_thread_name %s\n", layout->mangled_thread_name ? "true" : "false");
 #define PRINT(field)                                                                                                   \
 	print_number(#field, (int64_t)layout->field,                                                                   \
 		     sizeof(layout->field) == 4 && (uint32_t)layout->field == DT_ABSENT);

@@ -63,7 +63,7 @@ static bool compare(enum dt_line_kind kind, char *line, uint8_t *table, struct t
 int main(int argc, char **argv)
 {
 	uint64_t kind;
-	if (argc != 2 || !dt_parse_u64(argv[1], DT_LINES_LOCATIONS, &kind)) {
+	if (argc != 2 || !dt_parse_u64(argv[1], DT_LINES_LNOTAB_UNSIGNED, &kind)) {
 		fprintf(stderr, "usage: lines KIND < truth\n");
 		return 2;
 	}

@@ -22,8 +22,9 @@ HAMMER = BUILD / "tests" / "hammer" / "hammer"
 
 
 def variants_for(python):
-    """Python code makes interpreters from 3.8 on."""
-    return [variant for variant in VARIANTS if variant != "lent" or python.version >= (3, 8)]
+    """Python code makes interpreters from 3.8 on, and coroutines from 3.5 on."""
+    needs = {"lent": (3, 8), "coroutines": (3, 5)}
+    return [variant for variant in VARIANTS if python.version >= needs.get(variant, (2, 7))]
 
 
 def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), command=(HAMMER,), wrap=(), **how):
@@ -45,6 +46,16 @@ def hammer(python, variant, looks, *options, script="hammer.py", arguments=(), c
     nothing = found["torn"] + found["empty"] == found["threads"]
     assert nothing or (found["changed"] > 0 and found["frames"] > 0), f"{label}: {found}"
     return found
+
+
+@contextlib.contextmanager
+def stripped(python):
+    """A folder with this Python's library, stripped."""
+    code = "import sysconfig; print('/'.join(map(sysconfig.get_config_var, ('LIBDIR', 'INSTSONAME'))))"
+    library = subprocess.run([*python.argv, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    with tempfile.TemporaryDirectory(prefix="darter-stripped-") as folder:
+        subprocess.run([need_program("strip"), "--strip-all", "-o", f"{folder}/{Path(library).name}", library], check=True)
+        yield folder
 
 
 def not_torn(found, label):
@@ -135,6 +146,22 @@ def test_threads_that_run_at_the_same_time(python):
 
 
 @alone
+@each([python for python in USABLE if python.version < (3, 7) and python.shared])
+@limit(7200)
+def test_switches_that_nobody_counts(python):
+    """A stripped library from before 3.7 does not tell where it counts how often the GIL changes hands, if it does so at
+    all: everybody is suspect."""
+    rows = []
+    with stripped(python) as folder:
+        for way in ("ladder", "pause"):
+            for variant in size(["single", "threads", "generators", "churn"], variants_for(python)):
+                found = hammer(python, variant, size(200, 10000), *WAYS[way], env={"LD_LIBRARY_PATH": folder})
+                not_torn(found, f"{python.label} {variant} {way}")
+                rows.append(line(f"{variant}, {way}", found))
+    report(f"Truth of stacks, stripped, {python.label}", rows)
+
+
+@alone
 @limit(3600)
 def test_without_any_right():
     """No capability: a perch without real-time priority, or a pause."""
@@ -188,7 +215,8 @@ def test_threads_made_in_c(python):
 @contextlib.contextmanager
 def lender(python):
     """tests/hammer/lend, to be started like a Python of that version, and the library to give to it."""
-    code = "import sys, sysconfig; print(sys.base_prefix, *map(sysconfig.get_config_var, ('LIBDIR', 'INSTSONAME')))"
+    code = ("import sys, sysconfig; print(' '.join([getattr(sys, 'base_prefix', sys.prefix)]"
+            " + list(map(sysconfig.get_config_var, ('LIBDIR', 'INSTSONAME')))))")
     done = subprocess.run([*python.argv, "-c", code], capture_output=True, text=True, check=True)
     prefix, folder, name = done.stdout.split()
     if not name.endswith(".so.1.0") or not Path(f"{python.root}{folder}/{name}").exists():

@@ -20,7 +20,7 @@ def headers(python):
     ask = "import sysconfig; print(sysconfig.get_path('include'))"
     inside = subprocess.run([*python.argv, "-c", ask], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     directory = Path(python.root + inside)
-    # 3.7 had the first internal headers; what 3.6 and 2.7 keep to themselves lies in variables, not in structures.
+    # What 2.7 and 3.6 keep to themselves lies in variables, not in structures.
     internal = {(2, 7): "Python.h", (3, 6): "Python.h", (3, 7): "internal/pystate.h"}
     if not (directory / internal.get(python.version[:2], "internal/pycore_pystate.h")).exists():
         skip(f"Python {python.text} has no internal headers installed")
@@ -60,6 +60,8 @@ def test_the_compiled_table_is_what_the_headers_say(python):
 @each(TABLED)
 def test_a_debug_build_is_read_by_the_same_table(python):
     """--with-pydebug adds fields only behind those that are read. (--with-trace-refs is another thing.)"""
+    if python.version < (3, 8):
+        skip("before 3.8 a debug build traces references, too: it is another thing")
     directory = headers(python)
     assert not wrong_fields(compiled(*python.version[:2]), fields(generate("--fields", "--debug", directory)))
 
@@ -82,4 +84,5 @@ def test_a_running_interpreter_agrees(python):
         done = subprocess.run([*python.argv, script], input="".join(f"{k} {v}\n" for k, v in layout.items()),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[0]) > 70, done.stdout
+    # Before 3.7 the interpreter cannot tell where the variables of its GIL and of its collector are.
+    assert int(done.stdout.split()[0]) > (70 if python.version >= (3, 7) else 60), done.stdout

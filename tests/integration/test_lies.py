@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import DARTER, FULL, SYSTEM, USABLE, each, limit, target
+from harness import DARTER, FULL, SYSTEM, USABLE, each, limit, skip, target
 from layouts import layout_of
 
 # What is cut off, and so said to be incomplete.
@@ -96,11 +96,13 @@ def test_a_part_that_cannot_be_followed(python, kind):
 @each(WHOLE)
 @limit(400)
 def test_an_object_that_cannot_be_believed(python, kind):
+    if kind == "GIL" and python.version < (3, 7):
+        skip("its words are variables that a program cannot find in itself")
     with corrupted(python, kind) as program:
         snapshot = shown(program)
         assert snapshot["torn"] == 0 and len(snapshot["threads"]) == 4, snapshot["warnings"]
         for thread in snapshot["threads"]:
-            assert thread["frames"][-1]["name"] in ("<module>", "Thread._bootstrap", "_bootstrap"), thread["frames"][-1]
+            assert thread["frames"][-1]["name"] in ("<module>", "Thread._bootstrap", "_bootstrap", "__bootstrap"), thread["frames"][-1]
         names = {frame["name"] for thread in snapshot["threads"] for frame in thread["frames"]}
         assert ("deep" in names) == (kind not in ("name", "long-name")), names
         assert listed_beside(program)["doing"]["function"], program.pid

@@ -4,10 +4,12 @@ import subprocess
 
 from harness import BUILD, USABLE, each, limit, record_figure, size, visible
 
-LNOTAB, LINETABLE, LOCATIONS = range(3)
+LNOTAB, LINETABLE, LOCATIONS, LNOTAB_UNSIGNED = range(4)
 
 
 def kind(version):
+    if version < (3, 6):
+        return LNOTAB_UNSIGNED
     return LNOTAB if version < (3, 10) else LINETABLE if version < (3, 11) else LOCATIONS
 
 

@@ -43,8 +43,8 @@ def test_mount_namespace_with_a_program_that_only_exists_there(python):
         decoy = Path(folder, "hidden")
         decoy.write_text("not the file that the target runs\n")
         script = f'mount -t tmpfs none {folder} && cp "$0" {decoy} && exec {decoy} "$@"'
-        prefix = subprocess.run([*python.argv, "-c", "import sys; print(sys.base_prefix)"], stdout=subprocess.PIPE,
-                                text=True)
+        code = "import sys; print(getattr(sys, 'base_prefix', sys.prefix))"
+        prefix = subprocess.run([*python.argv, "-c", code], stdout=subprocess.PIPE, text=True)
         with target(python, MIXED, wrap=[need_program("unshare"), "--mount", "sh", "-c", script],
                     env={"PYTHONHOME": prefix.stdout.strip()}) as program:
             snapshot = truths.check(program)

@@ -7,7 +7,7 @@ import subprocess
 import truths
 from harness import FULL, SYSTEM, TARGETS, USABLE, each, limit, skip, target
 
-FILES = ["truth_frames.py", "truth_lines.py", "truth_names.py", "truth_match.py"]
+FILES = ["truth_frames.py", "truth_three.py", "truth_lines.py", "truth_names.py", "truth_match.py"]
 MAIN = ["module_level", "importing", "importing_by_name", "signal_handler", "collected", "collected_unasked", "deleted",
         "weak_callback", "trace_function", "profile_function", "error_hook", "at_exit", "callbacks_nested"]
 
@@ -15,6 +15,8 @@ MAIN = ["module_level", "importing", "importing_by_name", "signal_handler", "col
 def demand_syntax(python, script):
     if script == "truth_match.py" and python.version < (3, 10):
         skip("the match statement needs 3.10")
+    if script == "truth_three.py" and python.version < (3,):
+        skip("2.7 has none of that")
 
 
 @each(USABLE)
@@ -49,6 +51,8 @@ def test_situations_in_the_main_thread(python, script):
 @limit(300)
 def test_situations_of_the_main_thread_alone(python):
     for name in MAIN:
+        if name.startswith("collected") and python.version < (3, 4):
+            continue  # what has a finalizer is not collected there
         with target(python, "truth_main.py", name) as program:
             snapshot = truths.check(program)
             # Whether a finalizer that sleeps is shown as the collector's is not promised; that no other is, is.

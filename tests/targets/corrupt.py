@@ -22,6 +22,8 @@ import gc
 import sys
 import threading
 
+import ages
+
 LAYOUT = {}
 DEPTH = 400
 libc = ctypes.CDLL(None)
@@ -52,6 +54,10 @@ def runtime():
 
 
 def interpreter():
+    if "runtime.main_thread" not in LAYOUT:  # there is no runtime
+        head = ctypes.pythonapi.PyInterpreterState_Head
+        head.restype = ctypes.c_void_p
+        return head()
     return word(runtime() + field("runtime.interpreters_head"))
 
 
@@ -160,7 +166,9 @@ def corrupt(kind):
     if kind == "active":
         threading.current_thread().name = "y" * 1000000
         threading._active.update(dict.fromkeys(range(1000000), threading.current_thread()))
-    if kind == "modules":
+    if kind == "modules" and "dict.mask" in LAYOUT:
+        put(id(sys.modules) + field("dict.mask"), (1 << 38) - 1)
+    elif kind == "modules":
         keys = word(id(sys.modules) + field("dict.keys"))
         if "dictkeys.size" in LAYOUT:
             put(keys + field("dictkeys.size"), 1 << 39)
@@ -190,7 +198,7 @@ def main(kind):
     load()
     gc.disable()
     for _ in range(3):
-        threading.Thread(target=deep, daemon=True).start()
+        ages.daemon(deep)
     while len(resting) < 3:
         libc.usleep(1000)
     libc.usleep(1000)

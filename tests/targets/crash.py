@@ -5,6 +5,8 @@ import sys
 import threading
 import time
 
+import ages
+
 
 def die():
     how = sys.argv[1].split("-")[0]
@@ -24,17 +26,17 @@ def die():
 
 
 def wait():
-    print("ready", flush=True)
+    ages.say("ready")
     time.sleep(100000)
 
 
 def main():
     if sys.argv[1].endswith("thread"):
-        threading.Thread(target=lambda: (start.wait(), die()), name="doomed", daemon=True).start()
+        ages.daemon(lambda: (start.wait(), die()), name="doomed")
         start.set()
         time.sleep(100000)
     else:
-        threading.Thread(target=time.sleep, args=(100000,), name="bystander", daemon=True).start()
+        ages.daemon(time.sleep, args=(100000,), name="bystander")
         if sys.argv[1] == "sleep":
             wait()
         die()

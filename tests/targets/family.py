@@ -3,6 +3,8 @@
 import os
 import sys
 
+import ages
+
 
 def rest(fd):
     os.read(fd, 1)  # the writing end is the parent's alone: this ends when it does
@@ -27,7 +29,7 @@ def main():
     heard = 0
     while heard < count:
         heard += len(os.read(hear_fd, count))
-    print("ready", flush=True)
+    ages.say("ready")
     sys.stdin.read()
 
 

@@ -3,8 +3,10 @@ import os
 import subprocess
 import sys
 
+import ages
+
 if __name__ == "__main__":
-    print("ready", flush=True)
+    ages.say("ready")
     sys.stdin.readline()
     codes = []
     for number in range(int(sys.argv[1])):
@@ -13,6 +15,7 @@ if __name__ == "__main__":
             os._exit(number % 100)
         pid, status = os.waitpid(child, 0)
         codes.append((pid == child, status >> 8 if not status & 0x7f else -(status & 0x7f)))
-    print(codes, flush=True)
-    print(subprocess.run(["sh", "-c", "echo from a child; exit 3"], stdout=subprocess.PIPE), flush=True)
+    ages.say(codes)
+    child = subprocess.Popen(["sh", "-c", "echo from a child; exit 3"], stdout=subprocess.PIPE)
+    ages.say(child.communicate(), child.returncode)
     os.execv(sys.executable, [sys.executable, "-c", "import sys; print('another program'); sys.exit(9)"])

@@ -17,8 +17,6 @@ Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "re
 
 The lines of one call path belong to no other, so a stack that was put together from two moments breaks a rule.
 """
-import _thread
-import ctypes
 import functools
 import hashlib
 import os
@@ -145,7 +143,7 @@ def generators(source, prefix="g", depth=6, width=3):
                     if layer == depth - 1:
                         add("yield n")
                         add("n += 1")
-                    elif index % 2:
+                    elif index % 2 and sys.version_info >= (3, 3):
                         add("yield from %s(n)" % callee, callee)
                     else:
                         add("for n in %s(n): yield n" % callee, callee)
@@ -324,7 +322,7 @@ def lent(source):
 def lend(source):
     """Does not come back: the other interpreter says that it is ready, and in some versions never gives the GIL away again."""
     run, interpreter = make_interpreter(own_gil=False)
-    _thread.start_new_thread(run, (interpreter, script_for(source, "l_drive", 1, "ready\n")))
+    ages.start_new_thread(run, (interpreter, script_for(source, "l_drive", 1, "ready\n")))
     time.sleep(1000000)
 
 
@@ -348,8 +346,9 @@ def brief(source):
 
 def hand_to_c(variant, function, library):
     """Does not come back."""
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    ages.say("ready")
+    import ctypes
+
     strange = ctypes.PyDLL(library)
     getattr(strange, variant)(ctypes.py_object(function))
     time.sleep(1000000)
@@ -429,7 +428,7 @@ def start(prefix, variant, source, namespace):
     if variant == "interpreters":
         target = functools.partial(in_interpreter, source, prefix + "_drive", writer)
     name = None if variant == "parallel" else "hammer-" + prefix  # of one whose functions are its own
-    threading.Thread(target=target, name=name, daemon=True).start()
+    ages.daemon(target, name=name)
     if variant == "interpreters":
         os.read(reader, 1)
 
@@ -438,7 +437,7 @@ def main(variant):
     source = Source()
     prefixes = []
     if variant == "names":
-        threading.Thread(target=names, daemon=True).start()
+        ages.daemon(names)
     elif variant not in ("fresh", "twins"):
         prefixes = globals()[variant](source)
     namespace = {"Thread": threading.Thread, "Stop": Stop, "stat": os.stat, "WAY": "/tmp/.." * 20,
@@ -448,7 +447,7 @@ def main(variant):
         namespace["POOL"] = [namespace["p_gen"](1) for _ in range(8)]
     if variant == "swapping":
         namespace["swap"] = make_swap(source)
-    rules = source.rules + [("root", __file__), ("root", threading.__file__)]
+    rules = source.rules + [("root", __file__), ("root", threading.current_thread.__code__.co_filename)]
     rules += [("root", "<string>"), ("root", "<script>")]  # where another interpreter begins
     rules += [("root", FILE)] if variant in ("borrowed", "brief") else []  # called by C
     rules += [("entry", FILE, prefix + "_drive") for prefix in prefixes]
@@ -461,7 +460,7 @@ def main(variant):
     if variant == "lent":
         sys.stdout.flush()
         lend(source)
-    print("ready", flush=True)
+    ages.say("ready")
     if prefixes:
         # One that is not of a single call path keeps its own: from 3.14 on the kernel hears of names, too.
         if variant not in ("churn", "swapping", "parallel"):

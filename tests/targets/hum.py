@@ -2,9 +2,11 @@
 
 import threading
 
+import ages
+
 
 def spin():
-    print("ready", flush=True)
+    ages.say("ready")
     n = 0
     while True:
         n = (n + 1) & 0xFFFF
@@ -17,7 +19,7 @@ def wait_here(event):
 def main():
     event = threading.Event()
     for _ in range(2):
-        threading.Thread(target=wait_here, args=(event,), daemon=True).start()
+        ages.daemon(wait_here, (event,))
     spin()
 
 

@@ -14,9 +14,12 @@ import subprocess
 import sys
 import threading
 
+import ages
+
 libc = ctypes.CDLL(None, use_errno=True)
 stop = threading.Event()
 counts = {}
+void = os.open("/dev/null", os.O_WRONLY)
 SIZES = {"writes": 8 << 20, "zeros": 8 << 20, "sends": 4 << 20, "randoms": 1 << 20}  # moved by each call
 
 
@@ -77,13 +80,13 @@ def reads():
             os.write(writer, b"x")
         os.write(writer, b"x" * 100)
 
-    threading.Thread(target=feed, daemon=True).start()
+    ages.daemon(feed)
     return lambda: libc.read(reader, room, ctypes.c_size_t(1))
 
 
 def swallow(end):
     """Somebody who reads all that comes out of it; a program of its own, which nobody looks at."""
-    subprocess.Popen(["cat"], stdin=end, stdout=subprocess.DEVNULL)
+    subprocess.Popen(["cat"], stdin=end, stdout=void)
     os.close(end)
 
 
@@ -105,7 +108,7 @@ def zeros():
 
 
 def sends():
-    one, other = (end.detach() for end in socket.socketpair())
+    one, other = (os.dup(end.fileno()) for end in socket.socketpair())
     swallow(other)
     room, size = room_for("sends")
     return lambda: libc.send(one, room, size, 0)
@@ -132,9 +135,9 @@ if __name__ == "__main__":
     threads = [threading.Thread(target=count, args=(kind, globals()[kind])) for kind in kinds]
     for thread in threads:
         thread.start()
-    print("ready", flush=True)
+    ages.say("ready")
     sys.stdin.read()
     stop.set()
     for thread in threads:
         thread.join()
-    print(json.dumps(counts), flush=True)
+    ages.say(json.dumps(counts))

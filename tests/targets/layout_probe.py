@@ -7,9 +7,12 @@ Prints "N facts" at the end; an assertion that fails says which fact is wrong.
 import ctypes
 import dis
 import gc
+import struct
 import sys
 import threading
 import time
+
+import ages
 
 ABSENT = None
 FACTS = 0
@@ -29,20 +32,24 @@ def read(address, size):
     return ctypes.string_at(address, size)
 
 
+def unpack(kind, address):
+    return struct.unpack("<" + kind, read(address, struct.calcsize(kind)))[0]
+
+
 def word(address):
-    return int.from_bytes(read(address, 8), "little")
+    return unpack("Q", address)
 
 
 def signed(address):
-    return int.from_bytes(read(address, 8), "little", signed=True)
+    return unpack("q", address)
 
 
 def number(address):
-    return int.from_bytes(read(address, 4), "little", signed=True)
+    return unpack("i", address)
 
 
 def byte(address):
-    return read(address, 1)[0]
+    return unpack("B", address)
 
 
 def same(what, found, wanted):
@@ -51,12 +58,16 @@ def same(what, found, wanted):
     FACTS += 1
 
 
+def flags_at(address):
+    return word(address + L["type.flags"])
+
+
 def flags(cls):
-    return word(id(cls) + L["type.flags"])
+    return flags_at(id(cls))
 
 
 def check_types():
-    class Heap:
+    class Heap(object):
         pass
 
     same("tp_name", ctypes.string_at(word(id(Heap) + L["type.name"])), b"Heap")
@@ -67,13 +78,22 @@ def check_types():
     instance = Heap()
     same("ob_type", word(id(instance) + L["object.ob_type"]), id(Heap))
     same("heap flag", [bool(flags(t) & L["type.heap_flag"]) for t in (Heap, int)], [True, False])
-    for name, cls in (("unicode", str), ("bytes", bytes), ("tuple", tuple), ("dict", dict), ("integer", int)):
-        others = [t for t in (str, bytes, tuple, dict, int, Heap) if flags(t) & L["type.%s_flag" % name]]
+    kinds = {"unicode": type(u""), "bytes": bytes, "tuple": tuple, "dict": dict, "integer": type(1 << 100)}
+    if L["integer.plain"] is not ABSENT:
+        kinds["plain_integer"] = int
+    for name, cls in kinds.items():
+        others = [t for t in list(kinds.values()) + [Heap] if flags(t) & L["type.%s_flag" % name]]
         same(name + " flag", others, [cls])
 
 
 def text(address):
-    state = int.from_bytes(read(address + L["unicode.state"], 4), "little")
+    """Of a str, and in 2.7 of a unicode."""
+    if L["unicode.data"] is not ABSENT:
+        if flags_at(word(address + L["object.ob_type"])) & L["type.bytes_flag"]:
+            return read(address + L["bytes.ob_sval"], signed(address + L["bytes.ob_size"]))
+        data = read(word(address + L["unicode.data"]), signed(address + L["unicode.length"]) * L["unicode.width"])
+        return data.decode({2: "utf-16-le", 4: "utf-32-le"}[L["unicode.width"]])
+    state = unpack("I", address + L["unicode.state"])
     kind = state >> L["unicode.kind_shift"] & 7
     assert state >> L["unicode.compact_bit"] & 1
     ascii_only = state >> L["unicode.ascii_bit"] & 1
@@ -83,7 +103,7 @@ def text(address):
 
 
 def check_values():
-    for value in ("plain", "Gr\u00fc\u00dfe", "\u03b1\u03b2\u03b3 \u4e2d", "\U0001f40d snake", "", "x" * 5000):
+    for value in ("plain", u"Gr\u00fc\u00dfe", u"\u03b1\u03b2\u03b3 \u4e2d", u"\U0001f40d snake", u"", "x" * 5000):
         same("str", text(id(value)), value)
     data = b"some \0 bytes"
     size = signed(id(data) + L["bytes.ob_size"])
@@ -91,7 +111,10 @@ def check_values():
     items = (object(), "two", 3)
     same("tuple size", signed(id(items) + L["tuple.ob_size"]), 3)
     same("tuple", [word(id(items) + L["tuple.ob_item"] + 8 * i) for i in range(3)], [id(item) for item in items])
-    for value in (1, -1, 7, 2**29, -(2**30) - 5, 2**45 + 12345, 140000000000000):
+    for value in (1, -1, 7, 2**29, -(2**30) - 5, 2**45 + 12345, 140000000000000, 2**70 + 1):
+        if L["integer.plain"] is not ABSENT and isinstance(value, int):
+            same("plain int", signed(id(value) + L["integer.plain"]), value)
+            continue
         tag = signed(id(value) + L["integer.size_or_tag"])
         count, sign = (tag >> 3, 1 - (tag & 3)) if L["integer.tagged"] == "true" else (abs(tag), 1 if tag > 0 else -1)
         digits = [number(id(value) + L["integer.digits"] + 4 * i) for i in range(count)]
@@ -123,6 +146,11 @@ def with_values(keys, values):
 
 
 def dict_entries(address):
+    if L["dict.keys"] is ABSENT:
+        first, step = word(address + L["dict.table"]), L["dictkeys.entry_size"]
+        places = [first + step * i for i in range(signed(address + L["dict.mask"]) + 1)]
+        found = [(word(at + L["dictkeys.entry_key"]), word(at + L["dictkeys.entry_value"])) for at in places]
+        return {key: value for key, value in found if value}
     keys, values = word(address + L["dict.keys"]), word(address + L["dict.values"])
     if values:
         return with_values(keys, values)
@@ -146,12 +174,12 @@ def check_dicts():
 def instance_attributes(instance):
     cls, address = type(instance), id(instance)
     managed = flags(cls) & L["instance.managed_dict_flag"]
-    keys = word(id(cls) + L["type.cached_keys"])
     kind = L["instance.kind"]
     if not managed:
         offset = signed(id(cls) + L["type.dictoffset"])
         assert offset > 0
         return dict_entries(word(address + offset))
+    keys = word(id(cls) + L["type.cached_keys"])
     pointer = word(address + L["instance.dict_pointer"])
     if kind == "DT_INSTANCE_TWO":
         values = word(address + L["instance.values_pointer"])
@@ -169,12 +197,12 @@ def instance_attributes(instance):
 
 
 def check_instances():
-    class Plain:
+    class Plain(object):
         def __init__(self, first):
             self.first = first
             self.second = [first]
 
-    class Big:
+    class Big(object):
         def __init__(self):
             for i in range(100):
                 setattr(self, "attribute%d" % i, object())
@@ -199,6 +227,8 @@ def check_instances():
     main = threading.current_thread()
     before = instance_attributes(main)
     same("a Thread object", before, by_identity(main.__dict__))
+    attribute = "_Thread__name" if L["mangled_thread_name"] == "true" else "_name"
+    same("name of a thread", main.__dict__[attribute], main.name)
 
 
 def check_code():
@@ -282,36 +312,55 @@ def check_frames(thread):
         same("owner of a generator's frame", list(generator(thread)), [L["frame.owner_generator"]])
 
 
+def variable(name):
+    return ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name))
+
+
+def find_runtime():
+    """(address of the runtime, None where there are variables instead; address of the main interpreter)"""
+    if L["gil_place"] == "DT_GIL_IN_VARIABLES":
+        head = ctypes.pythonapi.PyInterpreterState_Head
+        head.restype = ctypes.c_void_p
+        return None, head()
+    runtime = variable("_PyRuntime")
+    same("finalizing", word(runtime + L["runtime.finalizing"]), 0)
+    return runtime, word(runtime + L["runtime.interpreters_head"])
+
+
 def check_runtime():
-    runtime = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
-    interpreter = word(runtime + L["runtime.interpreters_head"])
+    runtime, interpreter = find_runtime()
     while word(interpreter + L["interpreter.next"]):
         interpreter = word(interpreter + L["interpreter.next"])
-    same("interpreter id", signed(interpreter + L["interpreter.id"]), 0)
-    same("finalizing", word(runtime + L["runtime.finalizing"]), 0)
+    if L["interpreter.id"] is not ABSENT:
+        same("interpreter id", signed(interpreter + L["interpreter.id"]), 0)
     same("sys.modules", word(interpreter + L["interpreter.modules"]), id(sys.modules))
     same("sysdict", word(interpreter + L["interpreter.sysdict"]), id(sys.__dict__))
     if L["runtime.main_thread"] is not ABSENT:
-        same("main thread", word(runtime + L["runtime.main_thread"]), threading.main_thread().ident)
+        same("main thread", word(runtime + L["runtime.main_thread"]), ages.get_ident())
 
     begun, go_on = threading.Event(), threading.Event()
-    other = threading.Thread(target=lambda: (begun.set(), go_on.wait()), daemon=True)
-    other.start()
+    other = ages.daemon(lambda: (begun.set(), go_on.wait()))
     begun.wait()
     states, state, previous = {}, word(interpreter + L["interpreter.threads_head"]), 0
     while state:
         states[word(state + L["thread.thread_id"])] = state
         same("thread's interpreter", word(state + L["thread.interp"]), interpreter)
-        same("thread's previous", word(state + L["thread.prev"]), previous)
+        if L["thread.prev"] is not ABSENT:
+            same("thread's previous", word(state + L["thread.prev"]), previous)
         if L["thread.native_thread_id"] is not ABSENT:
-            native = {threading.get_ident(): threading.get_native_id(), other.ident: other.native_id}
+            native = {ages.get_ident(): ages.native_id(), other.ident: other.native_id}
             same("native id", word(state + L["thread.native_thread_id"]), native[word(state + L["thread.thread_id"])])
         previous, state = state, word(state + L["thread.next"])
-    same("threads", sorted(states), sorted((threading.get_ident(), other.ident)))
-    own = states[threading.get_ident()]
+    same("threads", sorted(states), sorted((ages.get_ident(), other.ident)))
+    own = states[ages.get_ident()]
     if L["interpreter.threads_main"] is not ABSENT:
         same("main thread state", word(interpreter + L["interpreter.threads_main"]), own)
 
+    check_frames(own)
+    if runtime is None:
+        same("current thread state", word(variable("_PyThreadState_Current")), own)
+        go_on.set()
+        return
     if L["gil_place"] == "DT_GIL_IN_RUNTIME":
         gil = runtime + L["runtime.gil"]
         same("tstate_current", word(runtime + L["runtime.tstate_current"]), own)
@@ -334,12 +383,15 @@ def check_runtime():
         same("GIL was handed over", 0 < word(gil + L["gil.switch_number"]) - switches < 100000, True)
     if used and L["thread.holds_gil"] is not ABSENT:
         same("holds_gil", number(own + L["thread.holds_gil"]), 1)
+    check_collector(runtime, interpreter)
 
+
+def check_collector(runtime, interpreter):
     place = (runtime + L["runtime.gc_collecting"] if L["interpreter.gc_collecting"] is ABSENT
              else interpreter + L["interpreter.gc_collecting"])
     seen = []
 
-    class Bomb:
+    class Bomb(object):
         def __init__(self):
             self.me = self
 
@@ -350,7 +402,6 @@ def check_runtime():
     same("not collecting", number(place), 0)
     gc.collect()
     same("collecting", seen, [1])
-    check_frames(own)
 
 
 if __name__ == "__main__":
@@ -361,4 +412,4 @@ if __name__ == "__main__":
     check_instances()
     check_code()
     check_runtime()
-    print(FACTS, "facts")
+    ages.say(FACTS, "facts")

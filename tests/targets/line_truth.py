@@ -7,6 +7,7 @@ TABLE is the line table in hex ("-" if empty), then the line of each instruction
 line_truth.py FILES: that many files, spread evenly (0: all of them).
 """
 
+import binascii
 import ctypes
 import itertools
 import os
@@ -43,13 +44,14 @@ def codes(code):
     yield code
     for constant in code.co_consts:
         if isinstance(constant, type(code)):
-            yield from codes(constant)
+            for inner in codes(constant):
+                yield inner
 
 
 def show(code):
     table = code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
     runs = ["%dx%d" % (line, len(list(same))) for line, same in itertools.groupby(lines_of(code))]
-    sys.stdout.write("%d %s %s\n" % (code.co_firstlineno, table.hex() or "-", ",".join(runs)))
+    sys.stdout.write("%d %s %s\n" % (code.co_firstlineno, binascii.hexlify(table).decode() or "-", ",".join(runs)))
 
 
 def sources(count):
@@ -57,7 +59,8 @@ def sources(count):
     files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names
                    if name.endswith(".py") and "site-packages" not in folder and "dist-packages" not in folder)
     step = max(len(files) // count, 1) if count else 1
-    yield from ODD
+    for source in ODD:
+        yield source
     for path in files[::step]:
         with open(path, "rb") as file:
             yield file.read()
@@ -68,7 +71,7 @@ def main():
     for source in sources(int(sys.argv[1])):
         try:
             compiled = compile(source, "source", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, UnicodeError, RecursionError, MemoryError):
+        except (SyntaxError, ValueError, UnicodeError, RuntimeError, MemoryError):
             continue  # some files of the test suite are wrong on purpose
         for code in codes(compiled):
             show(code)

@@ -26,7 +26,8 @@ def %s(n):
 
 def twin(late):
     """The code of one, up to its name; late: its call is a line later."""
-    lines = ["def twin(leaf, n):", *["    x = n"] * EQUAL, *[""] * late, "    leaf(n)", *[""] * (1 - late), "    return n"]
+    lines = ["def twin(leaf, n):"] + ["    x = n"] * EQUAL + [""] * late + ["    leaf(n)"] + [""] * (1 - late)
+    lines += ["    return n"]
     scope = {}
     exec(compile("\n" * (FIRST - 1) + "\n".join(lines), FILE, "exec"), scope)
     return scope["twin"].__code__
@@ -48,7 +49,7 @@ def main(variant):
         code = named(twin(late if variant == "tables" else 0), name)
         twins.append((marshal.dumps(code), scope[leaf]))
     print("\n".join("\t".join(str(part) for part in rule) for rule in rules))
-    print("ready", flush=True)
+    ages.say("ready")
     while True:
         for code, leaf in twins:
             types.FunctionType(marshal.loads(code), {})(leaf, 20000)

@@ -1,6 +1,8 @@
 """Generators that C calls: nothing of Python is below them. One waits, one computes."""
-import _thread
+import functools
 import time
+
+import ages
 
 
 def waits():
@@ -18,6 +20,6 @@ def computes():
 
 kept = [waits(), computes()]
 for generator in kept:
-    _thread.start_new_thread(generator.__next__, ())
-print("ready", flush=True)
+    ages.start_new_thread(functools.partial(next, generator), ())
+ages.say("ready")
 time.sleep(3600)

@@ -4,9 +4,12 @@ import json
 import os
 import signal
 import sys
-import threading
+import struct
+
+import ages
 
 libc = ctypes.CDLL(None, use_errno=True)
+SIG_BLOCK = 0
 VALUE = 24  # offset of si_value in siginfo_t on 64-bit Linux
 handled = []
 
@@ -19,7 +22,7 @@ def receive(count):
     values = []
     while len(values) < count:
         if libc.sigwaitinfo(wanted, info) > 0:
-            values.append(int.from_bytes(info.raw[VALUE:VALUE + 4], sys.byteorder))
+            values.append(struct.unpack("=I", info.raw[VALUE:VALUE + 4])[0])
     return values
 
 
@@ -30,9 +33,12 @@ def work():
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN + 1])
+    blocked = ctypes.create_string_buffer(128)
+    libc.sigemptyset(blocked)
+    libc.sigaddset(blocked, signal.SIGRTMIN + 1)
+    libc.pthread_sigmask(SIG_BLOCK, blocked, None)
     signal.signal(signal.SIGRTMIN + 2, lambda number, frame: handled.append(number))
-    threading.Thread(target=work, daemon=True).start()
-    print("ready", flush=True)
+    ages.daemon(work)
+    ages.say("ready")
     values = receive(int(sys.argv[1]))
-    print(json.dumps({"values": values, "handled": len(handled), "pid": os.getpid()}), flush=True)
+    ages.say(json.dumps({"values": values, "handled": len(handled), "pid": os.getpid()}))

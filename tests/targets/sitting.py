@@ -52,9 +52,9 @@ def reads():
 
 
 def sit(name, make):
-    function, *arguments = make()
+    arguments = make()
     tids[name] = ages.native_id()
-    result = function(*arguments)
+    result = arguments[0](*arguments[1:])
     ends[name] = [result, ctypes.get_errno()]
 
 
@@ -73,18 +73,18 @@ if __name__ == "__main__":
     sitters = {function.__name__: function for function in (sleeps, selects, polls, epolls, reads)}
     lock = threading.Lock()
     lock.acquire()
-    threading.Thread(target=waits, args=(lock,), daemon=True).start()
+    ages.daemon(waits, (lock,))
     for name, make in sitters.items():
-        threading.Thread(target=sit, args=(name, make), daemon=True).start()
+        ages.daemon(sit, (name, make))
     while len(tids) < len(sitters) + 1:
         time.sleep(0.001)
     tids["main"] = ages.native_id()
     if "busy" in sys.argv:
-        threading.Thread(target=works, daemon=True).start()
+        ages.daemon(works)
     print(json.dumps(tids))
-    print("ready", flush=True)
+    ages.say("ready")
     room = ctypes.create_string_buffer(1)
     result = libc.read(0, room, ctypes.c_size_t(1))
     ends["main"] = [result, ctypes.get_errno()]
-    print(json.dumps({name: ends.get(name) for name in [*sitters, "main"]}), flush=True)
+    ages.say(json.dumps({name: ends.get(name) for name in list(sitters) + ["main"]}))
     os._exit(0)

@@ -23,6 +23,7 @@ rest = functools.partial(time.sleep, FOREVER)
 
 extra = []  # entries that the target found out by other means: threads of other interpreters
 
+_main = ages.get_ident()
 _void = os.open("/dev/null", os.O_WRONLY)
 _found = {}  # ident -> its entry
 _tops = {}  # ident -> the frame that called here()
@@ -32,19 +33,25 @@ if "TRUTH_UID" in os.environ:  # a program that gives up its rights when it has 
     os.setuid(int(os.environ["TRUTH_UID"]))
 
 
+def as_text(value):
+    """Names are bytes in 2.7."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def stack_of(frame):
     """[name, file, line] of a frame and its callers, innermost first."""
     frames = []
     while frame is not None:
         code = frame.f_code
-        frames.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno or 0])
+        name = getattr(code, "co_qualname", code.co_name)
+        frames.append([as_text(name), as_text(code.co_filename), frame.f_lineno or 0])
         frame = frame.f_back
     return frames
 
 
 def entry(frame, main):
     return {
-        "ident": threading.get_ident(),
+        "ident": ages.get_ident(),
         "native": ages.native_id(),
         "main": main,
         "interpreter": 0,
@@ -56,8 +63,8 @@ def here():
     """Notes where the caller stands. The main thread comes last: it waits until all others stand still and gives
     write() what is to be printed for all of them, the truth and the word ready."""
     frame = sys._getframe(1)
-    ident = threading.get_ident()
-    if ident == threading.main_thread().ident:
+    ident = ages.get_ident()
+    if ident == _main:
         return 1, text([entry(frame, True)] + settled() + extra)
     _tops[ident] = frame
     _found[ident] = entry(frame, False)
@@ -66,10 +73,10 @@ def here():
 
 def settled():
     """Entries of the other threads, once each of them has come back from here() and not gone anywhere else since."""
-    deadline = time.monotonic() + 120
+    deadline = ages.monotonic() + 120
     for ident, top in list(_tops.items()):
         while sys._current_frames().get(ident) is not top:
-            if time.monotonic() > deadline:
+            if ages.monotonic() > deadline:
                 raise SystemExit("a thread left the place where it should stand")
             time.sleep(0.001)
     _tops.clear()
@@ -86,23 +93,25 @@ def text(entries, **more):
         if "name" in one:
             continue
         thread = threading._active.get(one["ident"])
-        one["name"] = thread.name if thread is not None else None  # the kernel's
+        one["name"] = as_text(thread.name) if thread is not None else None  # the kernel's
     document = {"pid": os.getpid(), "version": list(sys.version_info[:3]), "threads": entries}
     document.update(more)
-    return (json.dumps(document) + "\nready\n").encode()
+    words = json.dumps(document) + "\nready\n"
+    return words if isinstance(words, bytes) else words.encode()  # in 2.7 it is bytes already
 
 
 def wait_for(count):
     """Until so many other threads have said where they are."""
-    deadline = time.monotonic() + 120
+    deadline = ages.monotonic() + 120
     while len(_found) < count:
-        if time.monotonic() > deadline:
+        if ages.monotonic() > deadline:
             raise SystemExit("only %d of %d threads arrived" % (len(_found), count))
         time.sleep(0.001)
 
 
 def start(function, name=None, daemon=True):
-    thread = threading.Thread(target=function, name=name, daemon=daemon)
+    thread = threading.Thread(target=function, name=name)
+    thread.daemon = daemon
     thread.start()
     return thread
 

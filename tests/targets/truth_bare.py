@@ -1,5 +1,4 @@
 """A program that never imports threading: the kernel's names are all there is. Two threads, made by _thread."""
-import _thread
 import json
 import os
 import sys
@@ -18,7 +17,7 @@ def stack_of(frame):
 
 
 def entry(frame, main):
-    return {"ident": _thread.get_ident(), "native": ages.native_id(), "main": main, "interpreter": 0,
+    return {"ident": ages.get_ident(), "native": ages.native_id(), "main": main, "interpreter": 0,
             "name": None, "frames": stack_of(frame)}
 
 
@@ -40,7 +39,7 @@ def other():
 
 if __name__ == "__main__":
     assert "threading" not in sys.modules
-    ident = _thread.start_new_thread(other, ())
+    ident = ages.start_new_thread(other, ())
     while not entries or [name for name, _, _ in stack_of(sys._current_frames()[ident])][0] != "other":
         time.sleep(0.001)
     os.write(*here(True)), time.sleep(100000)

@@ -4,7 +4,6 @@ truth_holder.py main|thread: who of the first two is the main thread. It writes 
 holder sleeps nothing changes any more.
 """
 import ctypes
-import hashlib
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ import ages
 
 pipe_reader, pipe_writer = os.pipe()
 natives = {}
+compute = ages.computation()
 
 
 def holds():
@@ -25,7 +25,7 @@ def holds():
 
 
 def works_without_gil():
-    hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 2000000000)
+    compute()
 
 
 def wants_gil():
@@ -41,8 +41,8 @@ def body(function):
 
 if __name__ == "__main__":
     # Who has said who it is comes to its blocking call before anybody else runs; who waits for the GIL stays asleep.
-    sys.setswitchinterval(1000)
+    ages.never_switch()
     first, other = (holds, works_without_gil) if sys.argv[1] == "main" else (works_without_gil, holds)
     for function in (other, wants_gil):
-        threading.Thread(target=body, args=(function,), daemon=True).start()
+        ages.daemon(body, (function,))
     body(first)

@@ -32,7 +32,7 @@ def signal_handler():
         pass
 
 
-class Garbage:
+class Garbage(object):
     def __init__(self):
         self.me = self
 

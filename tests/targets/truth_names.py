@@ -1,3 +1,4 @@
+# -*- coding: utf-8 -*-
 """Code that does not come from an ordinary file, and names that are hard to carry."""
 import sys
 import types
@@ -41,6 +42,11 @@ def latin_file():
     _run("def f():\n    %s\nf()" % LINE, "/tmp/café.py")
 
 
+def byte_file():
+    # One character of 3.x, and in 2.7 a byte that is none.
+    _run("def f():\n    %s\nf()" % LINE, "/tmp/caf\xe9.py")
+
+
 def control_file():
     _run("def f():\n    %s\nf()" % LINE, "new\nline\ttab\x1b[31mred\x1b]0;title\x07\x7f\r\"quote\\back'.py")
 
@@ -59,7 +65,7 @@ def long_name():
 
 
 def long_wide_name():
-    name = "ñ" * 5000 + "蛇" * 5000
+    name = "ñ" * 5000 + "蛇" * 5000 if sys.version_info >= (3,) else "n" * 15000  # whose identifiers are ASCII
     _run("def %s():\n    %s\n%s()" % (name, LINE, name), "long-wide-name.py")
 
 

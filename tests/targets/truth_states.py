@@ -1,9 +1,8 @@
 """Threads in known states, one for each way to wait. The main thread works and never gives the GIL away.
 
-sys.setswitchinterval makes a thread that wants the GIL wait for longer than any test takes, so the one that finds it
+ages.never_switch() makes a thread that wants the GIL wait for longer than any test takes, so the one that finds it
 taken stays there.
 """
-import hashlib
 import json
 import os
 import select
@@ -17,6 +16,7 @@ import ages
 pipe_reader, pipe_writer = os.pipe()
 poll = select.epoll()
 poll.register(pipe_reader, select.EPOLLIN)
+compute = ages.computation()
 lock = threading.Lock()
 lock.acquire()
 # The child ends with us: it reads from a pipe that only we hold open.
@@ -48,7 +48,7 @@ def waits_for_child():
 
 
 def works_without_gil():
-    hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 2000000000)
+    compute()
 
 
 def wants_gil():
@@ -63,13 +63,13 @@ def works():
 
 if __name__ == "__main__":
     # Nobody loses the GIL from here on: a thread that has said who it is comes to its blocking call before anybody else runs.
-    sys.setswitchinterval(1000)
+    ages.never_switch()
     natives = {}
     for function in (sleeps, reads, locked, selects, polls, waits_for_child, works_without_gil, wants_gil):
         def body(function=function):
             natives[function.__name__] = ages.native_id()
             function()
-        threading.Thread(target=body, name=function.__name__, daemon=True).start()
+        ages.daemon(body, name=function.__name__)
     while len(natives) < 8:
         time.sleep(0.001)
     natives["works"] = ages.native_id()

@@ -1,9 +1,10 @@
+# -*- coding: utf-8 -*-
 """Threads of all kinds and names. Each stands in its own function."""
-import _thread
 import ctypes
 import sys
 import threading
 
+import ages
 import truth
 from truth import write
 
@@ -40,7 +41,8 @@ class Crowded(threading.Thread):
     """Its attributes do not fit where an ordinary object keeps them."""
 
     def __init__(self, name):
-        super().__init__(name=name, daemon=True)
+        threading.Thread.__init__(self, name=name)
+        self.daemon = True
         for number in range(200):
             setattr(self, "attribute%d" % number, number)
 
@@ -62,13 +64,16 @@ def named():
     truth.start(stand)  # named by threading itself
     renamed = truth.start(stand, "old name")
     Crowded("crowded").start()
-    slotted = Slotted(name="slotted", daemon=True)
+    slotted = Slotted(name="slotted")
+    slotted.daemon = True
     slotted.start()
     seen = truth.start(stand, "dict was looked at")
     seen.__dict__["more"] = 1
-    removed = threading.Thread(target=stand, name="first", daemon=True)
-    del removed._name
-    removed._name = "set again"
+    removed = threading.Thread(target=stand, name="first")
+    removed.daemon = True
+    attribute = "_name" if hasattr(removed, "_name") else "_Thread__name"
+    delattr(removed, attribute)
+    setattr(removed, attribute, "set again")
     removed.start()
     truth.wait_for(15)
     renamed.name = "new name"
@@ -89,8 +94,8 @@ def churned():
 def strange():
     foreign(stand)
     foreign(known_to_threading)
-    _thread.start_new_thread(stand, ())
-    _thread.start_new_thread(known_to_threading, ())
+    ages.start_new_thread(stand, ())
+    ages.start_new_thread(known_to_threading, ())
     truth.start(stand, "not a daemon", daemon=False)
     truth.wait_for(5)
 

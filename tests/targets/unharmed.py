@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 
+import ages
+
 stop = threading.Event()
 broken = []
 
@@ -22,7 +24,8 @@ def work():
 
 
 def numbers(limit):
-    yield from range(limit)
+    for number in range(limit):
+        yield number
 
 
 def iterate():
@@ -33,9 +36,9 @@ def iterate():
 
 def nap():
     while not stop.is_set():
-        before = time.monotonic()
+        before = ages.monotonic()
         time.sleep(0.002)
-        if time.monotonic() - before < 0.002:
+        if ages.monotonic() - before < 0.002:
             broken.append("slept too short")
 
 
@@ -49,13 +52,13 @@ if __name__ == "__main__":
     threads = [threading.Thread(target=function) for function in (work, iterate, nap, hash_alone)]
     for thread in threads:
         thread.start()
-    print("ready", flush=True)
-    for line in sys.stdin:
+    ages.say("ready")
+    for line in iter(sys.stdin.readline, ""):
         if line == "stop\n":
             break
-        print(line.strip(), fibonacci(10), hashlib.md5(line.encode()).hexdigest(), flush=True)
+        ages.say(line.strip(), fibonacci(10), hashlib.md5(line.encode()).hexdigest())
     stop.set()
     for thread in threads:
         thread.join()
-    print("end", sorted(set(broken)), flush=True)
+    ages.say("end", sorted(set(broken)))
     sys.exit(7)

@@ -1,7 +1,8 @@
 """A child that works in our memory for a while (vfork), while a thread calls and returns. argv[1]: the C library."""
 import ctypes
 import sys
-import threading
+
+import ages
 
 
 def leaf_left():
@@ -26,6 +27,6 @@ def runner():
         right()
 
 
-threading.Thread(target=runner, daemon=True).start()
-print("ready", flush=True)
+ages.daemon(runner)
+ages.say("ready")
 ctypes.CDLL(sys.argv[1]).live_in_memory_of_parent()

@@ -6,28 +6,41 @@
 static void assert_sane(const struct dt_layout *layout)
 {
 	assert_true(layout->runtime.interpreters_head < layout->runtime.size);
-	assert_true(layout->runtime.main_thread < layout->runtime.size);
 	assert_true(layout->interpreter.threads_head < layout->interpreter.size);
 	assert_true(layout->thread.thread_id < layout->thread.size);
 	assert_true(layout->frame.ip < layout->frame.size);
 	assert_true(layout->code.linetable < layout->code.size);
-	assert_true(layout->unicode.ascii_size < layout->unicode.compact_size);
-	assert_true(layout->gil.switch_number < layout->gil.size);
+	if (layout->unicode.data == DT_ABSENT)
+		assert_true(layout->unicode.ascii_size < layout->unicode.compact_size);
+	else
+		assert_true(layout->unicode.width == 2 || layout->unicode.width == 4);
 
-	/* The frame is reached in one of two ways, and the GIL lies in one of two places. */
+	/* The frame is reached in one of two ways, and the GIL lies in one of three places. */
 	assert_int_not_equal(layout->thread.frame == DT_ABSENT, layout->thread.cframe == DT_ABSENT);
-	assert_int_equal(layout->runtime.gil == DT_ABSENT, layout->gil_place == DT_GIL_BY_POINTER);
-	assert_int_equal(layout->interpreter.gil == DT_ABSENT, layout->gil_place == DT_GIL_IN_RUNTIME);
-	assert_int_not_equal(layout->runtime.gc_collecting == DT_ABSENT,
-			     layout->interpreter.gc_collecting == DT_ABSENT);
-	assert_int_not_equal(layout->dictkeys.size == DT_ABSENT, layout->dictkeys.log2_size == DT_ABSENT);
+	assert_int_equal(layout->runtime.gil == DT_ABSENT, layout->gil_place != DT_GIL_IN_RUNTIME);
+	assert_int_equal(layout->interpreter.gil == DT_ABSENT, layout->gil_place != DT_GIL_BY_POINTER);
+	if (layout->gil_place == DT_GIL_IN_VARIABLES) {
+		assert_int_equal(layout->runtime.interpreters_head, 0);
+		assert_int_equal(layout->runtime.main_thread, DT_ABSENT);
+		assert_int_equal(layout->runtime.gc_collecting, DT_ABSENT);
+		assert_int_equal(layout->gil.switch_number, DT_ABSENT);
+	} else {
+		assert_true(layout->runtime.main_thread < layout->runtime.size);
+		assert_true(layout->gil.switch_number < layout->gil.size);
+		assert_int_not_equal(layout->runtime.gc_collecting == DT_ABSENT,
+				     layout->interpreter.gc_collecting == DT_ABSENT);
+	}
+	assert_int_not_equal(layout->dict.keys == DT_ABSENT, layout->dict.table == DT_ABSENT);
+	if (layout->dict.keys != DT_ABSENT)
+		assert_int_not_equal(layout->dictkeys.size == DT_ABSENT, layout->dictkeys.log2_size == DT_ABSENT);
+	assert_int_equal(layout->integer.plain == DT_ABSENT, layout->type.plain_integer_flag == 0);
 	assert_int_equal(layout->dictkeys.kind == DT_ABSENT, layout->dictkeys.text_entry_size == DT_ABSENT);
 }
 
 static void test_every_version_has_a_sane_table(void **state)
 {
 	(void)state;
-	for (uint8_t minor = 7; minor <= 12; minor++) {
+	for (uint8_t minor = 6; minor <= 12; minor++) {
 		const struct dt_layout *layout = dt_layout_for(3, minor);
 		assert_non_null(layout);
 		assert_int_equal(layout->major, 3);
@@ -35,6 +48,8 @@ static void test_every_version_has_a_sane_table(void **state)
 		assert_int_equal(layout->last_micro, 0);
 		assert_sane(layout);
 	}
+	assert_non_null(dt_layout_for(2, 7));
+	assert_sane(dt_layout_for(2, 7));
 }
 
 /* Up to 3.7.3 the collector's part of the runtime was smaller. */
@@ -58,7 +73,8 @@ static void test_first_releases_have_a_table_of_their_own(void **state)
 static void test_unknown_versions_have_none(void **state)
 {
 	(void)state;
-	assert_null(dt_layout_for(2, 7));
+	assert_null(dt_layout_for(2, 6));
+	assert_null(dt_layout_for(3, 5));
 	assert_null(dt_layout_for(3, 13));
 	assert_null(dt_layout_for(4, 8));
 }
@@ -69,10 +85,11 @@ static void test_list_is_newest_first(void **state)
 	size_t count = 0;
 	for (; dt_layouts[count]; count++)
 		if (count)
-			assert_true(dt_layouts[count]->minor < dt_layouts[count - 1]->minor ||
+			assert_true(dt_layouts[count]->major < dt_layouts[count - 1]->major ||
+				    dt_layouts[count]->minor < dt_layouts[count - 1]->minor ||
 				    (dt_layouts[count]->minor == dt_layouts[count - 1]->minor &&
 				     dt_layouts[count - 1]->last_micro && !dt_layouts[count]->last_micro));
-	assert_int_equal(count, 7);
+	assert_int_equal(count, 9);
 }
 
 int main(void)

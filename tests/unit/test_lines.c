@@ -74,6 +74,20 @@ static void test_lnotab(void **state)
 	assert_int_equal(dt_lines_at(DT_LINES_LNOTAB, NULL, 0, 6, 10), 6);
 }
 
+/* In 2.7 a step of 200 lines is one pair, and there is no way back. */
+static void test_lnotab_unsigned(void **state)
+{
+	static const uint8_t table[] = {0, 1, 6, 200, 255, 0, 10, 255, 0, 255};
+
+	(void)state;
+	assert_int_equal(dt_lines_at(DT_LINES_LNOTAB_UNSIGNED, table, sizeof(table), 10, -1), 10);
+	assert_int_equal(dt_lines_at(DT_LINES_LNOTAB_UNSIGNED, table, sizeof(table), 10, 5), 11);
+	assert_int_equal(dt_lines_at(DT_LINES_LNOTAB_UNSIGNED, table, sizeof(table), 10, 6), 211);
+	assert_int_equal(dt_lines_at(DT_LINES_LNOTAB_UNSIGNED, table, sizeof(table), 10, 270), 211);
+	assert_int_equal(dt_lines_at(DT_LINES_LNOTAB_UNSIGNED, table, sizeof(table), 10, 271), 721);
+	assert_int_equal(dt_lines_at(DT_LINES_LNOTAB, table, sizeof(table), 10, 6), 0);
+}
+
 static void test_linetable(void **state)
 {
 	(void)state;
@@ -138,6 +152,7 @@ static void test_cut(void **state)
 {
 	(void)state;
 	check_cut(DT_LINES_LNOTAB, lnotab, sizeof(lnotab));
+	check_cut(DT_LINES_LNOTAB_UNSIGNED, lnotab, sizeof(lnotab));
 	check_cut(DT_LINES_LINETABLE, linetable, sizeof(linetable));
 	check_cut(DT_LINES_LOCATIONS, locations, sizeof(locations));
 }
@@ -145,9 +160,13 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_lnotab),       cmocka_unit_test(test_linetable),
-	    cmocka_unit_test(test_locations),    cmocka_unit_test(test_location_kinds),
-	    cmocka_unit_test(test_out_of_range), cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_lnotab_unsigned),
+	    cmocka_unit_test(test_lnotab),
+	    cmocka_unit_test(test_linetable),
+	    cmocka_unit_test(test_locations),
+	    cmocka_unit_test(test_location_kinds),
+	    cmocka_unit_test(test_out_of_range),
+	    cmocka_unit_test(test_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
