@@ -72,7 +72,7 @@ def test_the_thread_that_got_the_signal_comes_first(python, how):
     first, *others = snapshot["threads"]
     wanted = "SIGSEGV" if how.startswith("segv") else "SIGABRT"
     assert first["faulting"] and not any(thread["faulting"] for thread in others), snapshot
-    assert "die" in names(first)[:2] and first["gil"], first
+    assert "die" in names(first)[:2] and first["gil"] == (not python.threaded), first
     assert first["main"] == (not how.endswith("thread")), first
     assert first["name"] == ("doomed" if how.endswith("thread") else "MainThread"), first
     assert len(others) == 1 and not others[0]["torn"] and others[0]["tid"] not in (0, first["tid"]), others
@@ -106,7 +106,8 @@ def test_a_thread_without_python_that_got_the_signal_is_shown(python):
 @each(USABLE)
 def test_states_are_those_of_the_living_process(python):
     """Of threads that wait, the registers tell the same as the kernel did."""
-    with target(python, "truth_states.py", **cores.SMALL) as program, tempfile.TemporaryDirectory(prefix="darter-core-") as folder:
+    how = {**cores.SMALL, "env": {**cores.SMALL["env"], **python.with_gil}}
+    with target(python, "truth_states.py", **how) as program, tempfile.TemporaryDirectory(prefix="darter-core-") as folder:
         commands = set()
 
         def settled():
