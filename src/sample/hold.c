@@ -19,6 +19,7 @@ void dt_holds_begin(struct dt_holds *holds)
 	holds->perch_misses = 0;
 	holds->pause_denials = 0;
 	holds->without_gil = 0;
+	holds->goers_count = 0;
 	holds->tracer = 0;
 	if (holds->met && dt_clock_ns() - holds->met_ns > BELIEVED_NS)
 		holds->met = 0;
@@ -108,12 +109,33 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 	return DT_HOPELESS;
 }
 
-static bool all_have_gil(const struct dt_suspects *suspects)
+static bool met_without(const struct dt_holds *holds, int tid)
 {
-	for (size_t i = 0; i < suspects->count; i++)
-		if (suspects->list[i].running && !dt_suspects_has_gil(suspects, suspects->list[i].tid))
-			return false;
-	return true;
+	for (size_t i = 0; i < DT_MIN(holds->goers_count, (size_t)DT_GOERS); i++)
+		if (holds->goers[i] == tid)
+			return true;
+	return false;
+}
+
+/* Can all that run be stopped? Not one that was met without the GIL in this look: it goes in and out of calls, and if
+ * it has the GIL now the next one is about to begin. */
+static bool all_have_gil(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < suspects->count; i++) {
+		int tid = suspects->list[i].tid;
+
+		if (!suspects->list[i].running)
+			continue;
+		if (!met_without(holds, tid)) {
+			if (dt_suspects_has_gil(suspects, tid))
+				continue;
+			holds->goers[holds->goers_count++ % DT_GOERS] = tid;
+		}
+		all = false;
+	}
+	return all;
 }
 
 /* Is what the thread has in hand as it was? If no GIL names the thread, it is one of all those that are taken. */
@@ -149,9 +171,8 @@ static enum dt_verdict wait_for_gil(struct dt_holds *holds, const struct dt_susp
 
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
-	if (!all_have_gil(suspects))
+	if (!all_have_gil(holds, suspects))
 		return wait_for_gil(holds, suspects);
-	holds->without_gil = 0;
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
 		int rc;

@@ -10,6 +10,7 @@
 #include "sample/suspects.h"
 
 #define DT_HOLDS 64 /* threads stopped at once */
+#define DT_GOERS 32 /* threads that are remembered as met without the GIL */
 
 enum dt_verdict {
 	DT_PROVEN,
@@ -28,8 +29,10 @@ struct dt_holds {
 	uint64_t met_ns;                                   /* since when */
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
 	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
-	int tracer;                                        /* another process that traces the target, 0: none was met */
-	int perched;                                       /* tid */
+	int goers[DT_GOERS];                               /* threads that ran without it, in this look; a ring */
+	size_t goers_count;
+	int tracer;  /* another process that traces the target, 0: none was met */
+	int perched; /* tid */
 	struct dt_perch perch;
 	const struct dt_suspects *asked; /* while one of them is being stopped: it must have its GIL until then */
 	int asked_tid;
