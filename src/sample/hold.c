@@ -19,10 +19,10 @@ void dt_holds_begin(struct dt_holds *holds)
 	holds->perch_misses = 0;
 	holds->pause_denials = 0;
 	holds->without_gil = 0;
-	holds->goers_count = 0;
+	holds->met_count = 0;
 	holds->tracer = 0;
-	if (holds->met && dt_clock_ns() - holds->met_ns > BELIEVED_NS)
-		holds->met = 0;
+	if (holds->seen && dt_clock_ns() - holds->seen_ns > BELIEVED_NS)
+		holds->seen = 0;
 	if (holds->refused_ns && dt_clock_ns() - holds->refused_ns > BELIEVED_NS) {
 		holds->pause_refused = false;
 		holds->refused_ns = 0;
@@ -92,10 +92,10 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 {
 	int tracer = dt_thread_tracer(holds->proc, tid);
 
-	if (tracer != holds->met)
-		holds->met_ns = dt_clock_ns();
-	holds->met = tracer;
-	if (tracer && dt_clock_ns() - holds->met_ns > TRACED_NS) {
+	if (tracer != holds->seen)
+		holds->seen_ns = dt_clock_ns();
+	holds->seen = tracer;
+	if (tracer && dt_clock_ns() - holds->seen_ns > TRACED_NS) {
 		holds->tracer = dt_thread_process(tracer);
 		return DT_HOPELESS;
 	}
@@ -109,31 +109,34 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 	return DT_HOPELESS;
 }
 
-static bool met_without(const struct dt_holds *holds, int tid)
+/* Notes that a thread was met with or without the GIL, and tells whether it was met with it more often in this look.
+ * One that was not goes in and out of calls: if it has the GIL now, the next call is about to begin. */
+static bool mostly_with_gil(struct dt_holds *holds, int tid, bool with)
 {
-	for (size_t i = 0; i < DT_MIN(holds->goers_count, (size_t)DT_GOERS); i++)
-		if (holds->goers[i] == tid)
-			return true;
-	return false;
+	struct dt_met *met = NULL;
+
+	for (size_t i = 0; i < DT_MIN(holds->met_count, (size_t)DT_MET) && !met; i++)
+		if (holds->met[i].tid == tid)
+			met = &holds->met[i];
+	if (!met) {
+		met = &holds->met[holds->met_count++ % DT_MET];
+		*met = (struct dt_met){.tid = tid};
+	}
+	met->balance += with ? 1 : -1;
+	return met->balance > 0;
 }
 
-/* Can all that run be stopped? Not one that was met without the GIL in this look: it goes in and out of calls, and if
- * it has the GIL now the next one is about to begin. */
+/* Can all that run be stopped? */
 static bool all_have_gil(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < suspects->count; i++) {
 		int tid = suspects->list[i].tid;
+		bool with = suspects->list[i].running && dt_suspects_has_gil(suspects, tid);
 
-		if (!suspects->list[i].running)
-			continue;
-		if (!met_without(holds, tid)) {
-			if (dt_suspects_has_gil(suspects, tid))
-				continue;
-			holds->goers[holds->goers_count++ % DT_GOERS] = tid;
-		}
-		all = false;
+		if (suspects->list[i].running && !(mostly_with_gil(holds, tid, with) && with))
+			all = false;
 	}
 	return all;
 }
@@ -189,7 +192,7 @@ static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_sus
 			return denied(holds, suspect->tid);
 		if (rc < 0)
 			return DT_AGAIN;
-		holds->met = 0;
+		holds->seen = 0;
 		holds->pause_denials = 0;
 		holds->pause_count++;
 	}

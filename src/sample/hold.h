@@ -10,12 +10,17 @@
 #include "sample/suspects.h"
 
 #define DT_HOLDS 64 /* threads stopped at once */
-#define DT_GOERS 32 /* threads that are remembered as met without the GIL */
+#define DT_MET   32 /* threads that are remembered as met with or without the GIL */
 
 enum dt_verdict {
 	DT_PROVEN,
 	DT_AGAIN,    /* something moved */
 	DT_HOPELESS, /* there is no way to hold a suspect here */
+};
+
+/* How often a thread was met with the GIL, less how often without. */
+struct dt_met {
+	int tid, balance;
 };
 
 struct dt_holds {
@@ -25,12 +30,12 @@ struct dt_holds {
 	bool perch_refused;
 	bool pause_refused;                                /* by the caller or by the kernel */
 	uint64_t refused_ns;                               /* when the kernel did, 0: it did not; asked again later */
-	int met;                                           /* the thread that traces a suspect at the moment, 0: none */
-	uint64_t met_ns;                                   /* since when */
+	int seen;                                          /* the thread that traces a suspect at the moment, 0: none */
+	uint64_t seen_ns;                                  /* since when */
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
 	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
-	int goers[DT_GOERS];                               /* threads that ran without it, in this look; a ring */
-	size_t goers_count;
+	struct dt_met met[DT_MET];                         /* threads that ran, in this look; a ring */
+	size_t met_count;
 	int tracer;  /* another process that traces the target, 0: none was met */
 	int perched; /* tid */
 	struct dt_perch perch;
