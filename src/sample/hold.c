@@ -109,7 +109,7 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 	return DT_HOPELESS;
 }
 
-/* Notes that a thread was met with or without the GIL, and tells whether it was met with it more often in this look.
+/* Notes that a thread was met with or without the GIL, and tells whether it was met with it more often lately.
  * One that was not goes in and out of calls: if it has the GIL now, the next call is about to begin. */
 static bool mostly_with_gil(struct dt_holds *holds, int tid, bool with)
 {
@@ -122,8 +122,9 @@ static bool mostly_with_gil(struct dt_holds *holds, int tid, bool with)
 		met = &holds->met[holds->met_count++ % DT_MET];
 		*met = (struct dt_met){.tid = tid};
 	}
-	met->balance += with ? 1 : -1;
-	return met->balance > 0;
+	/* What was long ago does not count: three meetings with it in a row are enough in any case. */
+	met->balance = with ? DT_MIN(met->balance + 1, 1) : DT_MAX(met->balance - 1, -2);
+	return met->balance > 0 || holds->insist;
 }
 
 /* Can all that run be stopped? */

@@ -18,7 +18,7 @@ enum dt_verdict {
 	DT_HOPELESS, /* there is no way to hold a suspect here */
 };
 
-/* How often a thread was met with the GIL, less how often without. */
+/* How often a thread was met with the GIL, less how often without; of the last meetings only. */
 struct dt_met {
 	int tid, balance;
 };
@@ -36,6 +36,7 @@ struct dt_holds {
 	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
 	struct dt_met met[DT_MET];                         /* threads that ran, in this look; a ring */
 	size_t met_count;
+	bool insist; /* stop whoever has the GIL, even if it goes in and out of calls: nothing else has helped */
 	int tracer;  /* another process that traces the target, 0: none was met */
 	int perched; /* tid */
 	struct dt_perch perch;
