@@ -29,7 +29,6 @@ int dt_look_until_agreed(struct dt_sampler *s)
 	struct dt_agree now = {0};
 	struct dt_look *look = &s->look;
 	bool all = true; /* are suspect */
-	int more = AGREE_ATTEMPTS;
 
 	for (int i = 0; i < AGREE_ATTEMPTS && (i == 0 || !dt_look_late(s)); i++) {
 		size_t missing = 0;
@@ -54,9 +53,6 @@ int dt_look_until_agreed(struct dt_sampler *s)
 		}
 		if (!missing && look->walk.lists_whole)
 			break;
-		/* Not with a look that has nothing to show, if another one can be had. */
-		if (i + 1 == AGREE_ATTEMPTS && !look->walk.thread_count && more-- > 0)
-			i--;
 	}
 	if (!look->walk.thread_count && !look->walk.lists_whole)
 		return -EAGAIN; /* of a program that only just began or changes all the time nothing was seen */

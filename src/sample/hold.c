@@ -46,13 +46,6 @@ bool dt_holds_has(const struct dt_holds *holds, int tid)
 	return false;
 }
 
-int dt_holds_single(const struct dt_holds *holds)
-{
-	if (holds->perched)
-		return holds->perched;
-	return holds->pause_count == 1 ? holds->pauses[0].tid : 0;
-}
-
 void dt_holds_end(struct dt_holds *holds)
 {
 	for (size_t i = 0; i < holds->pause_count; i++)

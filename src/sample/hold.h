@@ -50,15 +50,13 @@ struct dt_holds {
 void dt_holds_begin(struct dt_holds *holds);
 
 /* Holds every suspect that runs. Nothing is held unless DT_PROVEN is returned. Only a thread that has the GIL is
- * stopped by a pause: one that gave it away may be in the middle of a system call, which a stop would cut short.
+ * stopped by a pause, and mostly had it when it was met in this look: one that gave it away may be in the middle of a
+ * system call, which a stop would cut short, and one that goes in and out of calls is about to begin the next.
  * window_ns: how long the last look took, 0 if there was none; a perch must be short. */
 enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects, uint64_t window_ns);
 
 bool dt_holds_any(const struct dt_holds *holds);
 bool dt_holds_has(const struct dt_holds *holds, int tid);
-
-/* The one thread that is held, 0 if there are none or several. */
-int dt_holds_single(const struct dt_holds *holds);
 
 /* True if everything that was held stood until now. */
 bool dt_holds_kept(const struct dt_holds *holds);
