@@ -106,6 +106,8 @@ int dt_look_until_agreed(struct dt_sampler *s)
 		if (!missing && look->walk.lists_whole)
 			break;
 	}
+	if (!look->walk.thread_count && !look->walk.lists_whole)
+		return -EAGAIN; /* of a program that only just began or changes all the time nothing was seen */
 	look->torn = 0;
 	if (!proofs || dt_look_threads(s) < 0)
 		return -ENOMEM;

@@ -10,7 +10,7 @@
 #define PAUSE_DENIALS 8           /* before pausing is believed to be forbidden */
 #define WITHOUT_GIL   12          /* times in a row that the same thread runs without the GIL: it goes on so */
 #define UNCOUNTED     100         /* the same, where it may be another one each time */
-#define LOOSE_WAITS   50          /* in a look, for threads that run without their thread state */
+#define LOOSE_WAITS   80          /* in a look, for threads that run without their thread state */
 #define ENDING_NS     300000      /* in which a thread that ends is gone */
 #define TRACER_NS     2000000     /* to wait for a tracer to go */
 #define TRACED_NS     250000000u  /* one that stays longer is no look of another darter */
@@ -22,9 +22,10 @@ void dt_holds_begin(struct dt_holds *holds)
 	holds->pause_denials = 0;
 	holds->without_gil = 0;
 	holds->loose_waits = 0;
+	holds->met_count = 0;
 	holds->tracer = 0;
-	if (holds->met && dt_clock_ns() - holds->met_ns > BELIEVED_NS)
-		holds->met = 0;
+	if (holds->seen && dt_clock_ns() - holds->seen_ns > BELIEVED_NS)
+		holds->seen = 0;
 	if (holds->refused_ns && dt_clock_ns() - holds->refused_ns > BELIEVED_NS) {
 		holds->pause_refused = false;
 		holds->refused_ns = 0;
@@ -51,7 +52,7 @@ bool dt_holds_has(const struct dt_holds *holds, int tid)
 int dt_holds_single(const struct dt_holds *holds)
 {
 	if (holds->perched)
-		return holds->perched;
+		return holds->pause_count ? 0 : holds->perched;
 	return holds->pause_count == 1 ? holds->pauses[0].tid : 0;
 }
 
@@ -94,10 +95,10 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 {
 	int tracer = dt_thread_tracer(holds->proc, tid);
 
-	if (tracer != holds->met)
-		holds->met_ns = dt_clock_ns();
-	holds->met = tracer;
-	if (tracer && dt_clock_ns() - holds->met_ns > TRACED_NS) {
+	if (tracer != holds->seen)
+		holds->seen_ns = dt_clock_ns();
+	holds->seen = tracer;
+	if (tracer && dt_clock_ns() - holds->seen_ns > TRACED_NS) {
 		holds->tracer = dt_thread_process(tracer);
 		return DT_HOPELESS;
 	}
@@ -111,20 +112,52 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 	return DT_HOPELESS;
 }
 
-static bool is_attached_still(const void *context)
+static struct dt_met *find_met(struct dt_holds *holds, int tid)
 {
-	const struct dt_attached *attached = context;
-	uint32_t state;
-
-	return dt_mem_read_u32(attached->live, attached->state, &state) == 0 && state == DT_THREAD_ATTACHED;
+	for (size_t i = 0; i < DT_MIN(holds->met_count, (size_t)DT_MET); i++)
+		if (holds->met[i].tid == tid)
+			return &holds->met[i];
+	return NULL;
 }
 
-static bool all_have_gil(const struct dt_suspects *suspects)
+/* Notes that a thread was met with or without the GIL. What was long ago does not count: three meetings with it in a
+ * row are enough in any case. */
+static void meet(struct dt_holds *holds, int tid, bool with)
 {
-	for (size_t i = 0; i < suspects->count; i++)
-		if (suspects->list[i].running && !dt_suspects_has_gil(suspects, suspects->list[i].tid))
-			return false;
-	return true;
+	struct dt_met *met = find_met(holds, tid);
+
+	if (!met) {
+		met = &holds->met[holds->met_count++ % DT_MET];
+		*met = (struct dt_met){.tid = tid};
+	}
+	met->balance = with ? DT_MIN(met->balance + 1, 1) : DT_MAX(met->balance - 1, -2);
+}
+
+/* Was a thread met with the GIL more often than without lately? One that was not goes in and out of calls: if it has
+ * the GIL now, the next call is about to begin. */
+static bool mostly_with_gil(struct dt_holds *holds, int tid)
+{
+	const struct dt_met *met = find_met(holds, tid);
+
+	return holds->insist || !met || met->balance > 0;
+}
+
+/* Can all that run be stopped? */
+static bool all_have_gil(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < suspects->count; i++) {
+		int tid = suspects->list[i].tid;
+		bool with = suspects->list[i].running && dt_suspects_has_gil(suspects, tid);
+
+		if (!suspects->list[i].running)
+			continue;
+		meet(holds, tid, with);
+		if (!with || !mostly_with_gil(holds, tid))
+			all = false;
+	}
+	return all;
 }
 
 /* Is what the thread has in hand as it was? If no GIL names the thread, it is one of all those that are taken. */
@@ -160,9 +193,8 @@ static enum dt_verdict wait_for_gil(struct dt_holds *holds, const struct dt_susp
 
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
-	if (!all_have_gil(suspects))
+	if (!all_have_gil(holds, suspects))
 		return wait_for_gil(holds, suspects);
-	holds->without_gil = 0;
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
 		int rc;
@@ -179,14 +211,22 @@ static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_sus
 			return denied(holds, suspect->tid);
 		if (rc < 0)
 			return DT_AGAIN;
-		holds->met = 0;
+		holds->seen = 0;
 		holds->pause_denials = 0;
 		holds->pause_count++;
 	}
 	return DT_PROVEN;
 }
 
-/* Threads that run and have no thread state attached. */
+static bool is_attached_still(const void *context)
+{
+	const struct dt_attached *attached = context;
+	uint32_t state;
+
+	return dt_mem_read_u32(attached->live, attached->state, &state) == 0 && state == DT_THREAD_ATTACHED;
+}
+
+/* Threads that run and may not be stopped: they have no thread state attached, or mostly had none. */
 struct loose {
 	size_t count;
 	int tid;       /* of the last one */
@@ -205,14 +245,22 @@ static uint64_t instruction_of(const struct dt_holds *holds, const struct dt_sus
 	return ip;
 }
 
-static struct loose find_loose(const struct dt_holds *holds, const struct dt_suspects *suspects)
+/* May the thread be stopped? The thread state that it has attached stands for the GIL. */
+static bool is_firm(struct dt_holds *holds, const struct dt_suspect *suspect)
+{
+	return suspect->runs && mostly_with_gil(holds, suspect->tid);
+}
+
+static struct loose find_loose(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	struct loose loose = {0};
 
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
 
-		if (!suspect->running || suspect->runs || suspect->tid == loose.tid)
+		if (suspect->running)
+			meet(holds, suspect->tid, suspect->runs != 0);
+		if (!suspect->running || is_firm(holds, suspect) || suspect->tid == loose.tid)
 			continue;
 		loose.count++;
 		loose.tid = suspect->tid;
@@ -231,7 +279,7 @@ static enum dt_verdict wait_for_loose(struct dt_holds *holds, const struct loose
 	return ++holds->without_gil > WITHOUT_GIL || ++holds->loose_waits > LOOSE_WAITS ? DT_HOPELESS : DT_AGAIN;
 }
 
-/* Begins to stop each thread that has its thread state attached. */
+/* Begins to stop each thread that may be stopped. */
 static enum dt_verdict start_pauses(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	for (size_t i = 0; i < suspects->count; i++) {
@@ -239,7 +287,7 @@ static enum dt_verdict start_pauses(struct dt_holds *holds, const struct dt_susp
 		size_t n = holds->pause_count;
 		int rc;
 
-		if (!suspect->running || !suspect->runs || dt_holds_has(holds, suspect->tid))
+		if (!suspect->running || !is_firm(holds, suspect) || dt_holds_has(holds, suspect->tid))
 			continue;
 		if (n == DT_HOLDS)
 			return DT_HOPELESS;
@@ -271,15 +319,14 @@ static enum dt_verdict await_pauses(struct dt_holds *holds)
 		else if (rc < 0 && rc != -EBUSY)
 			verdict = DT_AGAIN;
 		else
-			holds->met = 0;
+			holds->seen = 0;
 	}
 	if (!refused)
 		holds->pause_denials = 0;
 	return refused ? denied(holds, refused) : verdict;
 }
 
-/* Free-threaded: each thread that has its thread state attached is stopped, all at once, and one that runs without is
- * perched on. */
+/* Free-threaded: each thread that may be stopped is, all at once, and one that may not is perched on. */
 static enum dt_verdict take_attached(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	enum dt_verdict started, awaited;

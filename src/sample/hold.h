@@ -10,11 +10,17 @@
 #include "sample/suspects.h"
 
 #define DT_HOLDS 256 /* threads stopped at once */
+#define DT_MET   32  /* threads that are remembered as met with or without the GIL */
 
 enum dt_verdict {
 	DT_PROVEN,
 	DT_AGAIN,    /* something moved */
 	DT_HOPELESS, /* there is no way to hold a suspect here */
+};
+
+/* How often a thread was met with the GIL, less how often without; of the last meetings only. */
+struct dt_met {
+	int tid, balance;
 };
 
 struct dt_attached {
@@ -29,11 +35,14 @@ struct dt_holds {
 	bool perch_refused;
 	bool pause_refused;                                /* by the caller or by the kernel */
 	uint64_t refused_ns;                               /* when the kernel did, 0: it did not; asked again later */
-	int met;                                           /* the thread that traces a suspect at the moment, 0: none */
-	uint64_t met_ns;                                   /* since when */
+	int seen;                                          /* the thread that traces a suspect at the moment, 0: none */
+	uint64_t seen_ns;                                  /* since when */
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
 	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
-	uint64_t loose;       /* free-threaded: where threads were that ran without their thread state */
+	struct dt_met met[DT_MET];                         /* threads that ran, in this look; a ring */
+	size_t met_count;
+	bool insist;    /* stop whoever has the GIL, even if it goes in and out of calls: nothing else has helped */
+	uint64_t loose; /* free-threaded: where threads were that ran without their thread state */
 	unsigned loose_waits; /* for them, in this look */
 	int tracer;           /* another process that traces the target, 0: none was met */
 	int perched;          /* tid */
@@ -49,9 +58,10 @@ struct dt_holds {
 void dt_holds_begin(struct dt_holds *holds);
 
 /* Holds every suspect that runs. Nothing is held unless DT_PROVEN is returned. Only a thread that has the GIL is
- * stopped by a pause: one that gave it away may be in the middle of a system call, which a stop would cut short. On
- * free-threaded builds only one that has its thread state attached is, and a single other one may be perched on
- * besides. window_ns: how long the last look took, 0 if there was none; a perch must be short. */
+ * stopped by a pause, and mostly had it when it was met in this look: one that gave it away may be in the middle of a
+ * system call, which a stop would cut short, and one that goes in and out of calls is about to begin the next. On
+ * free-threaded builds the thread state that it has attached stands for the GIL, and a single other thread may be
+ * perched on besides. window_ns: how long the last look took, 0 if there was none; a perch must be short. */
 enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *suspects, uint64_t window_ns);
 
 /* Free-threaded: stops those that may be stopped, as far as that goes, and lets the others run. */

@@ -17,6 +17,7 @@
 #include "sample/look.h"
 
 #define ATTEMPTS        200  /* before looks must agree instead */
+#define INSISTING       60   /* after which any thread that has the GIL is stopped */
 #define ATTEMPTS_MOVING 1000 /* the same of threads that begin and end all the time, where they can be stopped */
 #define BETWEEN_TRIES   5    /* looks at a thread that is just entering; a real one is past it by then */
 #define BROKEN_TRIES    12   /* looks at a thread or list that leads nowhere */
@@ -165,7 +166,7 @@ static bool worth_showing(struct dt_sampler *s, int *tid)
 		between = between || (thread->end == DT_WALK_BETWEEN && held);
 	}
 	if (broken)
-		return ++s->broken > BROKEN_TRIES;
+		return ++s->broken > BROKEN_TRIES && s->look.walk.thread_count;
 	return !between || ++s->between > BETWEEN_TRIES;
 }
 
@@ -374,6 +375,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	dt_look_clock(s);
 	s->between = s->broken = s->unknown = s->ambiguous = 0;
 	for (int i = 0; verdict == DT_AGAIN && !tried_enough(s, i, first_switches); i++) {
+		s->holds.insist = i >= INSISTING;
 		rc = attempt(s, &verdict);
 		if (i == 0)
 			first_switches = dt_suspects_switches(&s->suspects);
