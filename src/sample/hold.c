@@ -9,6 +9,7 @@
 #define PERCH_MISSES  3           /* in a row, before pausing */
 #define PAUSE_DENIALS 8           /* before pausing is believed to be forbidden */
 #define WITHOUT_GIL   12          /* times in a row that the same thread runs without the GIL: it goes on so */
+#define WITHOUT_NS    10000000    /* that these must last: it may have been waiting for a CPU */
 #define ENDING_NS     300000      /* in which a thread that ends is gone */
 #define TRACER_NS     2000000     /* to wait for a tracer to go */
 #define TRACED_NS     250000000u  /* one that stays longer is no look of another darter */
@@ -155,15 +156,20 @@ static bool has_gil_still(const void *context)
 	return true;
 }
 
-/* Nobody who runs without the GIL is stopped. As a rule it is back in a moment, or it ends and others come. */
+/* Nobody who runs without the GIL is stopped. As a rule it is back in a moment, or it ends and others come; until then
+ * its CPU may be had. */
 static enum dt_verdict wait_for_gil(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	uint64_t switches = dt_suspects_switches(suspects);
+	uint64_t now = dt_clock_ns();
 
+	holds->perch_misses = 0;
 	if (switches != holds->without_gil_switches)
 		holds->without_gil = 0;
+	if (!holds->without_gil)
+		holds->without_gil_ns = now;
 	holds->without_gil_switches = switches;
-	return ++holds->without_gil > WITHOUT_GIL ? DT_HOPELESS : DT_AGAIN;
+	return ++holds->without_gil > WITHOUT_GIL && now - holds->without_gil_ns > WITHOUT_NS ? DT_HOPELESS : DT_AGAIN;
 }
 
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)

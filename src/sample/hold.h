@@ -34,6 +34,7 @@ struct dt_holds {
 	uint64_t seen_ns;                                  /* since when */
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
 	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
+	uint64_t without_gil_ns;                           /* since when */
 	struct dt_met met[DT_MET];                         /* threads that ran, in this look; a ring */
 	size_t met_count;
 	bool insist; /* stop whoever has the GIL, even if it goes in and out of calls: nothing else has helped */
