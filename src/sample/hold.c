@@ -10,6 +10,7 @@
 #define PAUSE_DENIALS 8           /* before pausing is believed to be forbidden */
 #define WITHOUT_GIL   12          /* times in a row that the same thread runs without the GIL: it goes on so */
 #define UNCOUNTED     100         /* the same, where it may be another one each time */
+#define WITHOUT_NS    10000000    /* that these must last: it may have been waiting for a CPU */
 #define LOOSE_WAITS   80          /* in a look, for threads that run without their thread state */
 #define ENDING_NS     300000      /* in which a thread that ends is gone */
 #define TRACER_NS     2000000     /* to wait for a tracer to go */
@@ -180,15 +181,26 @@ static bool has_gil_still(const void *context)
 	return true;
 }
 
+/* Has this been waited for in vain, with no sign that somebody has got on? Until then a CPU may be had. */
+static bool waited_enough(struct dt_holds *holds, uint64_t sign, unsigned times)
+{
+	uint64_t now = dt_clock_ns();
+
+	holds->perch_misses = 0;
+	if (sign != holds->without_gil_sign)
+		holds->without_gil = 0;
+	if (!holds->without_gil)
+		holds->without_gil_ns = now;
+	holds->without_gil_sign = sign;
+	return ++holds->without_gil > times && now - holds->without_gil_ns > WITHOUT_NS;
+}
+
 /* Nobody who runs without the GIL is stopped. As a rule it is back in a moment, or it ends and others come. */
 static enum dt_verdict wait_for_gil(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
-	uint64_t switches = dt_suspects_switches(suspects);
+	unsigned times = suspects->counted ? WITHOUT_GIL : UNCOUNTED;
 
-	if (switches != holds->without_gil_switches)
-		holds->without_gil = 0;
-	holds->without_gil_switches = switches;
-	return ++holds->without_gil > (suspects->counted ? WITHOUT_GIL : UNCOUNTED) ? DT_HOPELESS : DT_AGAIN;
+	return waited_enough(holds, dt_suspects_switches(suspects), times) ? DT_HOPELESS : DT_AGAIN;
 }
 
 static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
@@ -273,10 +285,9 @@ static struct loose find_loose(struct dt_holds *holds, const struct dt_suspects 
  * where it was all the time. */
 static enum dt_verdict wait_for_loose(struct dt_holds *holds, const struct loose *loose)
 {
-	if (loose->mark != holds->loose)
-		holds->without_gil = 0;
-	holds->loose = loose->mark;
-	return ++holds->without_gil > WITHOUT_GIL || ++holds->loose_waits > LOOSE_WAITS ? DT_HOPELESS : DT_AGAIN;
+	bool enough = waited_enough(holds, loose->mark, WITHOUT_GIL);
+
+	return ++holds->loose_waits > LOOSE_WAITS || enough ? DT_HOPELESS : DT_AGAIN;
 }
 
 /* Begins to stop each thread that may be stopped. */

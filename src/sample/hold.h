@@ -38,12 +38,12 @@ struct dt_holds {
 	int seen;                                          /* the thread that traces a suspect at the moment, 0: none */
 	uint64_t seen_ns;                                  /* since when */
 	unsigned perch_misses, pause_denials, without_gil; /* in this look */
-	uint64_t without_gil_switches;                     /* of all GILs, when a thread that runs had none */
+	uint64_t without_gil_sign;                         /* of all GILs, or of where such threads are */
+	uint64_t without_gil_ns;                           /* since when */
 	struct dt_met met[DT_MET];                         /* threads that ran, in this look; a ring */
 	size_t met_count;
-	bool insist;    /* stop whoever has the GIL, even if it goes in and out of calls: nothing else has helped */
-	uint64_t loose; /* free-threaded: where threads were that ran without their thread state */
-	unsigned loose_waits; /* for them, in this look */
+	bool insist; /* stop whoever has the GIL, even if it goes in and out of calls: nothing else has helped */
+	unsigned loose_waits; /* free-threaded: for threads that run without their thread state, in this look */
 	int tracer;           /* another process that traces the target, 0: none was met */
 	int perched;          /* tid */
 	struct dt_perch perch;
