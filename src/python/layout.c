@@ -17,8 +17,8 @@
 	X(dt_layout_2_7)
 /* clang-format on */
 
-#define DECLARED(table) extern const struct dt_layout table;
-#define LISTED(table)   &table,
+#define DECLARED(table) extern const struct dt_layout table[DT_FLAVOURS];
+#define LISTED(table)   &table[0], &table[1],
 
 TABLES(DECLARED)
 

@@ -43,11 +43,15 @@ enum dt_instance_kind {
 	DT_INSTANCE_INLINE, /* 3.13+: values behind the object, used while valid, and a dict pointer before it */
 };
 
+/* Of a generated table: an ordinary build, and one with traced_refs. */
+#define DT_FLAVOURS 2
+
 struct dt_layout {
 	uint8_t major, minor;
 	uint8_t last_micro; /* of the releases that are laid out like this; 0: all of them, or those after another
 			       table's */
 	bool free_threaded;
+	bool traced_refs; /* all objects are in a list, for which each has two words more (up to 3.12) */
 	enum dt_ip_kind ip_kind;
 	enum dt_line_kind line_kind;
 	enum dt_gil_place gil_place;
@@ -186,16 +190,16 @@ struct dt_layout {
 	} integer;
 };
 
-/* The table for the last releases of a version, NULL if it has none (3.13 and later describe themselves); and the one
- * for a certain release. */
+/* The table for ordinary builds of the last releases of a version, NULL if it has none (3.13 and later describe
+ * themselves); and the one for a certain release. */
 const struct dt_layout *dt_layout_for(uint8_t major, uint8_t minor);
 const struct dt_layout *dt_layout_for_release(uint8_t major, uint8_t minor, uint8_t micro);
 
-/* Is this layout made for that release? Of two that are, the one that comes first in the list is right. */
+/* Is this layout made for that release? Of those that are, the first in the list that fits the objects is right. */
 bool dt_layout_is_for(const struct dt_layout *layout, uint8_t major, uint8_t minor, uint8_t micro);
 
-/* All tables, newest version first, and of one version that of the first releases; ended by NULL: for finding out which
- * one fits. */
+/* All tables, newest version first, of one version that of the first releases, of one release that of ordinary builds;
+ * ended by NULL: for finding out which one fits. */
 extern const struct dt_layout *const dt_layouts[];
 
 #endif
