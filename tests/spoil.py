@@ -7,13 +7,15 @@ links that go round, pointers to nowhere, lengths beyond all memory, flipped bit
 import collections
 import json
 import random
+import re
 import struct
+import subprocess
 
-from harness import FULL
-from weigh import weighed
+from harness import BUILD, FULL, size
+from weigh import ASAN, sanitizers, weighed
 
-LIMIT = 30        # seconds after which darter is taken to hang
-CPU = 2           # seconds of CPU time that a look may take
+LIMIT = 30  # seconds after which darter is taken to hang
+CPU = 2     # seconds of CPU time that a look may take
 WORDS = [0, 1, 8, 0xfff, 0x10, 1 << 46, 0x4141414141414141, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff]
 LENGTHS = [(1 << 20) - 1, 1 << 20, 1 << 31, (1 << 32) - 1, 1 << 38, 1 << 47, 1 << 60, (1 << 63) - 1, (1 << 64) - 1]
 LINKS = ["runtime.interpreters_head", "interpreter.next", "interpreter.threads_head", "interpreter.gil", "thread.next",
@@ -63,6 +65,12 @@ class Memory:
     def write(self, address, data):
         self.seek(address, len(data))
         self.file.write(data)
+
+
+def runtime_of(pid):
+    """Where the runtime of a healthy process is."""
+    done = subprocess.run([BUILD / "tests" / "hammer" / "find", str(pid)], capture_output=True, text=True, check=True)
+    return int(re.search(r"^\d+ ok .* 0x([0-9a-f]+) ", done.stdout)[1], 16)
 
 
 class Structures:
@@ -162,24 +170,28 @@ class Tally:
     def __init__(self):
         self.verdicts, self.seconds, self.kilobytes, self.runs, self.sanitized = collections.Counter(), 0.0, 0, 0, 0
 
-    def look(self, label, *args, build=None):
-        """Runs darter dump --json, which gives one snapshot or one error in words, whatever it reads."""
-        run = weighed("dump", "--json", *args, limit=LIMIT, build=build)
+    def look(self, label, number, *args):
+        """Runs darter dump --json, which gives one snapshot or one error in words, whatever it reads. Every sixth time
+        with sanitizers, too."""
+        if number % 6 == 0 and sanitizers():
+            self.judge(f"{label}, sanitizers", weighed("dump", "--json", *args, limit=LIMIT, build=ASAN))
+            self.sanitized += 1
+        run = weighed("dump", "--json", *args, limit=LIMIT)
+        self.verdicts[self.judge(label, run)] += 1
+        self.runs += 1
+        self.seconds, self.kilobytes = max(self.seconds, run.seconds), max(self.kilobytes, run.kilobytes)
+        assert not FULL or run.seconds < CPU, (label, run.seconds)
+
+    @staticmethod
+    def judge(label, run):
         assert run.code in (0, 1, 4), (label, run.code, run.err[-4000:])
         document = json.loads(run.out)
         assert len(document["snapshots"]) + len(document["errors"]) == 1, (label, document)
         for error in document["errors"]:
             assert run.code and error["message"], (label, run.code, error)
-        if build:
-            self.sanitized += 1
-            return document
-        (verdict,) = [error["code"] for error in document["errors"]] or \
-            ["shown, marked" if snapshot["torn"] or snapshot["warnings"] else "shown" for snapshot in document["snapshots"]]
-        self.verdicts[verdict] += 1
-        self.runs += 1
-        self.seconds, self.kilobytes = max(self.seconds, run.seconds), max(self.kilobytes, run.kilobytes)
-        assert not FULL or run.seconds < CPU, (label, run.seconds)
-        return document
+            return error["code"]
+        (snapshot,) = document["snapshots"]
+        return "shown, marked" if snapshot["torn"] or snapshot["warnings"] else "shown"
 
     @property
     def shown(self):
@@ -193,7 +205,13 @@ class Tally:
 HEAD = ["| target | looks | more with sanitizers | slowest, s of CPU | biggest, MB | what darter said |", "|---|---|---|---|---|---|"]
 
 
-def chances(count, label):
-    """(kind, Random) of each look."""
+def count_each(pythons):
+    """How many of each Python: 500 together in the full tier, and no fewer than 40."""
+    return size(len(KINDS), max(40, -(-500 // len(pythons))))
+
+
+def chances(count, label, kinds=KINDS):
+    """(kind, Random) of each look; a few are not the same few for each Python."""
+    first = random.Random(label).randrange(len(kinds))
     for seed in range(count):
-        yield KINDS[seed % len(KINDS)], random.Random(f"{label} {seed}")
+        yield kinds[(first + seed) % len(kinds)], random.Random(f"{label} {seed}")
