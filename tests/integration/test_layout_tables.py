@@ -78,6 +78,12 @@ def test_a_build_that_traces_references_has_a_table(python):
 
 
 @each(DESCRIBED)
+def test_traced_references_change_nothing_from_3_13_on(python):
+    directory = headers(python)
+    assert not wrong_fields(*(fields(generate("--fields", *option, directory)) for option in ([], ["--trace-refs"])))
+
+
+@each(DESCRIBED)
 def test_a_live_table_is_understood_as_the_headers_say(python):
     directory = headers(python)
     found = understood(live_table(python))
