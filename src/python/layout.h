@@ -43,19 +43,16 @@ enum dt_instance_kind {
 	DT_INSTANCE_INLINE, /* 3.13+: values behind the object, used while valid, and a dict pointer before it */
 };
 
-/* Of a generated table: an ordinary build, and one with traced_refs. */
-#define DT_FLAVOURS 2
-
 struct dt_layout {
 	uint8_t major, minor;
 	uint8_t last_micro; /* of the releases that are laid out like this; 0: all of them, or those after another
 			       table's */
 	bool free_threaded;
-	bool traced_refs; /* all objects are in a list, for which each has two words more (up to 3.12) */
 	enum dt_ip_kind ip_kind;
 	enum dt_line_kind line_kind;
 	enum dt_gil_place gil_place;
 	bool mangled_thread_name; /* a Thread has its name as _Thread__name (2.7), not as _name */
+	bool traced_refs;         /* all objects are in a list, for which each has two words more (up to 3.12) */
 
 	struct { /* DT_GIL_IN_VARIABLES: the variable that heads the list of interpreters stands for the runtime */
 		uint32_t size; /* up to 3.12 of the patch version it was made from: others differ by a few bytes */
@@ -198,8 +195,8 @@ const struct dt_layout *dt_layout_for_release(uint8_t major, uint8_t minor, uint
 /* Is this layout made for that release? Of those that are, the first in the list that fits the objects is right. */
 bool dt_layout_is_for(const struct dt_layout *layout, uint8_t major, uint8_t minor, uint8_t micro);
 
-/* All tables, newest version first, of one version that of the first releases, of one release that of ordinary builds;
- * ended by NULL: for finding out which one fits. */
+/* All tables, newest version first, of one version that of the first releases, of one release that of ordinary builds,
+ * then that with traced_refs; ended by NULL: for finding out which one fits. */
 extern const struct dt_layout *const dt_layouts[];
 
 #endif

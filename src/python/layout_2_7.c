@@ -2,7 +2,7 @@
 #include "python/layout.h"
 
 /* clang-format off */
-const struct dt_layout dt_layout_2_7[DT_FLAVOURS] = {{
+const struct dt_layout dt_layout_2_7 = {
 	.major = 2,
 	.minor = 7,
 	.ip_kind = DT_IP_LASTI_BYTES,
@@ -167,7 +167,9 @@ const struct dt_layout dt_layout_2_7[DT_FLAVOURS] = {{
 		.plain = 16,
 		.tagged = false,
 	},
-}, {
+};
+
+const struct dt_layout dt_layout_2_7_refs = {
 	.major = 2,
 	.minor = 7,
 	.traced_refs = true,
@@ -333,4 +335,4 @@ const struct dt_layout dt_layout_2_7[DT_FLAVOURS] = {{
 		.plain = 32,
 		.tagged = false,
 	},
-}};
+};

@@ -2,7 +2,7 @@
 #include "python/layout.h"
 
 /* clang-format off */
-const struct dt_layout dt_layout_3_10[DT_FLAVOURS] = {{
+const struct dt_layout dt_layout_3_10 = {
 	.major = 3,
 	.minor = 10,
 	.ip_kind = DT_IP_LASTI_UNITS,
@@ -167,7 +167,9 @@ const struct dt_layout dt_layout_3_10[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = false,
 	},
-}, {
+};
+
+const struct dt_layout dt_layout_3_10_refs = {
 	.major = 3,
 	.minor = 10,
 	.traced_refs = true,
@@ -333,4 +335,4 @@ const struct dt_layout dt_layout_3_10[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = false,
 	},
-}};
+};

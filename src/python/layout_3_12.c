@@ -2,7 +2,7 @@
 #include "python/layout.h"
 
 /* clang-format off */
-const struct dt_layout dt_layout_3_12[DT_FLAVOURS] = {{
+const struct dt_layout dt_layout_3_12 = {
 	.major = 3,
 	.minor = 12,
 	.ip_kind = DT_IP_PREV_INSTR,
@@ -167,7 +167,9 @@ const struct dt_layout dt_layout_3_12[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = true,
 	},
-}, {
+};
+
+const struct dt_layout dt_layout_3_12_refs = {
 	.major = 3,
 	.minor = 12,
 	.traced_refs = true,
@@ -333,4 +335,4 @@ const struct dt_layout dt_layout_3_12[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = true,
 	},
-}};
+};

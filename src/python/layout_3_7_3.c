@@ -2,7 +2,7 @@
 #include "python/layout.h"
 
 /* clang-format off */
-const struct dt_layout dt_layout_3_7_3[DT_FLAVOURS] = {{
+const struct dt_layout dt_layout_3_7_3 = {
 	.major = 3,
 	.minor = 7,
 	.last_micro = 3,
@@ -168,7 +168,9 @@ const struct dt_layout dt_layout_3_7_3[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = false,
 	},
-}, {
+};
+
+const struct dt_layout dt_layout_3_7_3_refs = {
 	.major = 3,
 	.minor = 7,
 	.last_micro = 3,
@@ -335,4 +337,4 @@ const struct dt_layout dt_layout_3_7_3[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = false,
 	},
-}};
+};

@@ -2,7 +2,7 @@
 #include "python/layout.h"
 
 /* clang-format off */
-const struct dt_layout dt_layout_3_8[DT_FLAVOURS] = {{
+const struct dt_layout dt_layout_3_8 = {
 	.major = 3,
 	.minor = 8,
 	.ip_kind = DT_IP_LASTI_BYTES,
@@ -167,7 +167,9 @@ const struct dt_layout dt_layout_3_8[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = false,
 	},
-}, {
+};
+
+const struct dt_layout dt_layout_3_8_refs = {
 	.major = 3,
 	.minor = 8,
 	.traced_refs = true,
@@ -333,4 +335,4 @@ const struct dt_layout dt_layout_3_8[DT_FLAVOURS] = {{
 		.plain = DT_ABSENT,
 		.tagged = false,
 	},
-}};
+};
