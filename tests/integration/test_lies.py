@@ -8,7 +8,7 @@ import contextlib
 import json
 import re
 
-from harness import FULL, SYSTEM, USABLE, each, limit, skip, target
+from harness import FULL, SYSTEM, USABLE, each, limit, skip, target, wait_for
 from layouts import layout_of
 from weigh import weighed
 
@@ -34,10 +34,16 @@ def corrupted(python, kind):
 def listed_beside(program):
     """What ps says of the target; a healthy process is listed by the same call as always."""
     with target(SYSTEM, "hum.py") as healthy:
-        run = weighed("ps", "--json")
-        processes = {process["pid"]: process for process in json.loads(run.out)["processes"]}
-        assert run.code == 0 and processes[healthy.pid]["doing"]["function"], processes.get(healthy.pid)
-        assert processes[healthy.pid]["error"] is None, processes[healthy.pid]
+        def listed():
+            run = weighed("ps", "--json")
+            assert run.code == 0, run
+            processes = {process["pid"]: process for process in json.loads(run.out)["processes"]}
+            assert processes[healthy.pid]["error"] is None, processes[healthy.pid]
+            # What one that runs is doing is not always known where the machine has no CPU for us.
+            return processes if processes[healthy.pid]["doing"] else None
+
+        processes = wait_for(listed, "what the healthy process is doing")
+        assert processes[healthy.pid]["doing"]["function"], processes[healthy.pid]
         return processes[program.pid]
 
 
