@@ -188,7 +188,8 @@ static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, s
 	return DT_FIND_CONTINUE;
 }
 
-/* No table fits, or only half (sys.hexversion is not there): the version in words helps to tell why. */
+/* No table fits, or only half (sys.hexversion is not there): the version in words helps to tell why. A process that has
+ * just begun may have been put aside in the middle of making its first thread. */
 static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int verdict)
 {
 	struct dt_version version;
@@ -204,7 +205,7 @@ static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int
 	named = !told && c->module && dt_find_version_in_name(c->module->first->path, &version);
 	if ((told || named) && !dt_layout_for_release(version.major, version.minor, version.micro))
 		dt_find_note_unsupported(f, &version, "");
-	else if (verdict == DT_VERDICT_NO)
+	else if (verdict == DT_VERDICT_NO && !(f->place.proc && dt_find_young(f->place.proc)))
 		dt_find_note_unsupported(f, told || named ? &version : NULL,
 					 ": its structures are not those of an ordinary build");
 	else
