@@ -26,14 +26,15 @@ def understood(table):
     return fields(done.stdout)
 
 
-def compiled(major, minor):
-    """The table that is built into darter."""
-    return fields(subprocess.run([LAYOUT, str(major), str(minor)], check=True, stdout=subprocess.PIPE,
+def compiled(major, minor, traced=False):
+    """The table that is built into darter. traced: of builds that trace references."""
+    return fields(subprocess.run([LAYOUT, str(major), str(minor), *["refs"] * traced], check=True, stdout=subprocess.PIPE,
                                  text=True).stdout)
 
 
 def layout_of(python):
     """What darter goes by for this Python."""
-    layout = understood(live_table(python)) if python.version >= (3, 13) else compiled(*python.version[:2])
+    layout = understood(live_table(python)) if python.version >= (3, 13) else \
+        compiled(*python.version[:2], traced=python.traced)
     layout.pop("newer", None)
     return layout

@@ -1,5 +1,5 @@
 """The Pythons of this machine: pyenv's, the system's, those of the Debian sid root of scripts/sid-root, and the builds
-without the GIL or for debugging that scripts/ft-python makes.
+without the GIL, for debugging or with other options that scripts/ft-python makes.
 
 Each is asked what it is; nothing is concluded from a path. Finding them takes a second, so the runner does it once and
 hands the list to its children in the environment. The sid root is made if it is not there, unless DARTER_SID says
@@ -17,14 +17,15 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (2, 7)  # what darter reads
 HANDED_DOWN = "DARTER_TEST_PYTHONS"
 SID_VERSIONS = ("3.13", "3.14", "3.15")
-BUILDS = ("3.13t", "3.14t", "3.14d")  # of scripts/ft-python; others of its cache directory are taken if they are there
+BUILDS = ("2.7d", "3.11r", "3.13t", "3.14t", "3.14d")  # of scripts/ft-python; others of its cache directory are taken if they are there
 
 # It answers and then waits, so that its memory map can be looked at: configuration variables do not say whether this very
 # program has the interpreter linked in.
 QUESTION = """
 import json, platform, sys, sysconfig
 print(json.dumps([list(sys.version_info[:3]), platform.python_version(), platform.python_implementation(),
-                  bool(sysconfig.get_config_var("Py_GIL_DISABLED")), hasattr(sys, "gettotalrefcount")]))
+                  bool(sysconfig.get_config_var("Py_GIL_DISABLED")), hasattr(sys, "gettotalrefcount"),
+                  hasattr(sys, "getobjects")]))
 sys.stdout.flush()
 sys.stdin.read()
 """
@@ -37,20 +38,22 @@ class Python:
     root     "" or the root directory to chroot into
     argv     what to put in front of a script (absolute path, as seen inside root) to run it
     version  (3, 12, 1)          text  "3.12.1", "3.15.0rc1"
-    label    "3.12.1-shared", "3.11.2-static", "3.15.0rc1-sid", "3.14.4t-static", "3.14.4d-static"
+    label    "3.12.1-shared", "3.11.2-static", "3.15.0rc1-sid", "3.14.4t-static", "3.14.4d-static", "3.11.2r-static"
     shared   the interpreter is in a libpython of its own
     threaded a build without the GIL
     debug    a build with assertions (--with-pydebug)
+    traced   a build that has all objects in a list (--with-trace-refs; before 3.8 each one with assertions)
     with_gil the environment in which it uses a GIL
     usable   darter reads it
     missing  why it cannot be run here, or ""
     """
 
-    def __init__(self, path, root="", version=(), text="", shared=False, threaded=False, missing="", debug=False):
+    def __init__(self, path, root="", version=(), text="", shared=False, threaded=False, missing="", debug=False,
+                 traced=False):
         self.path, self.root, self.version, self.text = path, root, tuple(version), text
-        self.shared, self.threaded, self.missing, self.debug = shared, threaded, missing, debug
+        self.shared, self.threaded, self.missing, self.debug, self.traced = shared, threaded, missing, debug, traced
         self.argv = ["chroot", root, path] if root else [path]
-        flags = ("t" if threaded else "") + ("d" if debug else "")
+        flags = ("t" if threaded else "") + ("d" if debug else "r" if traced else "")
         kind = "sid" if root or (missing and not flags) else "shared" if shared else "static"
         self.label = f"{text}{flags}-{kind}"
         self.with_gil = {"PYTHON_GIL": "1"} if threaded else {}
@@ -68,7 +71,7 @@ class Python:
 
     def stored(self):
         return {name: getattr(self, name)
-                for name in ("path", "root", "version", "text", "shared", "threaded", "missing", "debug")}
+                for name in ("path", "root", "version", "text", "shared", "threaded", "missing", "debug", "traced")}
 
 
 def ask(path, root=""):
@@ -81,13 +84,13 @@ def ask(path, root=""):
         return None
     with process:
         try:
-            version, text, implementation, threaded, debug = json.loads(process.stdout.readline())
+            version, text, implementation, threaded, debug, traced = json.loads(process.stdout.readline())
             shared = "/libpython" in Path(f"/proc/{process.pid}/maps").read_text(errors="replace")
         except (OSError, ValueError):
             return None
     if implementation != "CPython":
         return None
-    return Python(path, root, version, text, shared, threaded, debug=debug)
+    return Python(path, root, version, text, shared, threaded, debug=debug, traced=traced)
 
 
 def pyenv_programs():
@@ -155,9 +158,10 @@ def built_pythons(make):
         why = f"no Python {build}: scripts/ft-python {build} builds it, which takes long (make test-full does)"
         if make:
             why = f"no Python {build}: scripts/ft-python {build} says why"
-        version = build.rstrip("td")
-        found.append(python or Python(run("--path", build), "", [int(part) for part in version.split(".")], version,
-                                      threaded="t" in build, debug="d" in build, missing=why))
+        text = build.rstrip("tdr")
+        version = tuple(int(part) for part in text.split("."))
+        found.append(python or Python(run("--path", build), "", version, text, threaded="t" in build, debug="d" in build,
+                                      traced="r" in build or ("d" in build and version < (3, 8)), missing=why))
     return found
 
 

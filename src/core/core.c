@@ -21,7 +21,7 @@ static int fail_open(const char *path, int code, struct dt_error *err)
 	case -EACCES:
 	case -EPERM:
 		dt_fail(err, DT_EPERMISSION, "%s may not be read", path);
-		dt_hint(err, "A core file belongs to the user whose program it was; sudo reads it.");
+		dt_hint(err, "A core file belongs to the user whose program it was; sudo reads it");
 		return DT_EPERMISSION;
 	default:
 		return dt_fail(err, DT_ERUNTIME, "%s cannot be read: %s", path, strerror(-code));
@@ -95,7 +95,7 @@ static int check_head(struct dt_core *core, struct dt_error *err)
 		return dt_fail(err, DT_ERUNTIME, "%s is cut short: only %zd bytes are there", path, got);
 	if (header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_type != ET_CORE) {
 		dt_fail(err, DT_ERUNTIME, "%s is a program or library, not a core file", path);
-		dt_hint(err, "Give the core file with --core; the program that it is of may be given with --exe.");
+		dt_hint(err, "Give the core file with --core; the program that it is of may be given with --exe");
 		return DT_ERUNTIME;
 	}
 	core->machine = header.e_machine;

@@ -1,8 +1,10 @@
 /*
  * The files that were mapped. Each is opened when it is first needed, and compared with what the core has of it: the
- * build id in its first page, which the kernel writes into every core; where there is none, that page itself. Only
- * programs and libraries are read: nothing else of this host can come to light through a core that names it.
+ * build id in its first page, which the kernel writes into every core; where there is none, that page itself, or its
+ * headers alone. Only programs and libraries are read: nothing else of this host can come to light through a core that
+ * names it.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include "base/util.h"
 #include "core/inside.h"
 
-#define PAGE 4096
+#define PAGE ((size_t)4096)
 
 struct image {
 	struct dt_mem *mem;
@@ -42,6 +44,19 @@ static size_t mapped_id(struct dt_core *core, const struct core_file *file, uint
 	return length;
 }
 
+/* How much of the first page is as it is in the file. Where that may be written the dynamic section lies in it, which
+ * the loader changes: then it is the headers. */
+static size_t constant_part(const struct dt_core *core, const struct core_file *file, const uint8_t page[PAGE])
+{
+	const struct dt_map *map = dt_maps_at(&core->maps, file->start);
+	Elf64_Ehdr head;
+
+	memcpy(&head, page, sizeof(head));
+	if (!map || !map->write || head.e_phoff != sizeof(head))
+		return PAGE;
+	return DT_MIN(sizeof(head) + (size_t)head.e_phnum * sizeof(Elf64_Phdr), PAGE);
+}
+
 static enum core_file_state compare(struct dt_core *core, const struct core_file *file, struct dt_elf *elf, int fd)
 {
 	uint8_t have[64], want[64], page[PAGE], other[PAGE];
@@ -52,7 +67,8 @@ static enum core_file_state compare(struct dt_core *core, const struct core_file
 	length = mapped_id(core, file, want);
 	if (length)
 		return dt_elf_build_id(elf, have) == length && !memcmp(have, want, length) ? FILE_GOOD : FILE_OTHER;
-	return pread(fd, other, sizeof(other), 0) == (ssize_t)sizeof(other) && !memcmp(page, other, sizeof(page))
+	return pread(fd, other, sizeof(other), 0) == (ssize_t)sizeof(other) &&
+		       !memcmp(page, other, constant_part(core, file, page))
 		   ? FILE_GOOD
 		   : FILE_OTHER;
 }

@@ -216,7 +216,7 @@ static int explain(const struct unpack *unpack, const char *path, const struct f
 		else
 			dt_fail(err, DT_EMEMORY, "%s is too large: decompressed it has more than %llu bytes", path,
 				limit);
-		dt_hint(err, "DARTER_CORE_LIMIT=%lluG raises the limit.",
+		dt_hint(err, "DARTER_CORE_LIMIT=%lluG raises the limit",
 			(unsigned long long)(DT_MAX(unpack->whole, unpack->limit) >> 30) + 1);
 		return DT_EMEMORY;
 	case UNPACK_NO_ROOM:
@@ -228,7 +228,7 @@ static int explain(const struct unpack *unpack, const char *path, const struct f
 			       path);
 	case UNPACK_WINDOW:
 		dt_fail(err, DT_EUNSUPPORTED, "%s was compressed with a window that takes too much memory", path);
-		dt_hint(err, "'%s --long=31' decompresses it; give darter the result.", format->program);
+		dt_hint(err, "'%s --long=31' decompresses it; give darter the result", format->program);
 		return DT_EUNSUPPORTED;
 	case -ENOMEM:
 		return dt_fail(err, DT_EMEMORY, "out of memory");
@@ -272,7 +272,7 @@ int dt_unpack(const char *path, int *fd, bool *damaged, struct dt_error *err)
 	if (!format->run) {
 		dt_fail(err, DT_EUNSUPPORTED, "%s is compressed with %s, which this darter does not read", path,
 			format->name);
-		dt_hint(err, "'%s' decompresses it; give darter the result.", format->program);
+		dt_hint(err, "'%s' decompresses it; give darter the result", format->program);
 		return DT_EUNSUPPORTED;
 	}
 	rc = run(&unpack, format, damaged);

@@ -59,12 +59,12 @@ static int explain(struct dt_target *target, int code, struct dt_error *err)
 	if (info->size < info->whole)
 		dt_hint(err,
 			"'ulimit -c unlimited' in the shell that starts the program lets the kernel write cores whole, "
-			"as long as the disk has room.");
+			"as long as the disk has room");
 	for (size_t i = 0; i < count && complaints[i]; i++)
 		dt_hint(err, "%s", complaints[i]);
 	if (count)
 		dt_hint(err,
-			"--exe gives the program, --root a directory that has the files of the machine where it ran.");
+			"--exe gives the program, --root a directory that has the files of the machine where it ran");
 	return code;
 }
 

@@ -149,6 +149,13 @@ static int read_dict(struct dt_mem *mem, const struct dt_layout *layout, uint64_
 	return rc;
 }
 
+bool dt_dict_is(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object)
+{
+	struct dt_dict_table table;
+
+	return read_dict(mem, layout, object, &table) == 0;
+}
+
 /* ---- going through it ---- */
 
 struct block {

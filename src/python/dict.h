@@ -5,12 +5,16 @@
 #ifndef DT_PYTHON_DICT_H
 #define DT_PYTHON_DICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mem/mem.h"
 #include "python/layout.h"
 
 #define DT_DICT_LIMIT (1u << 20) /* entries looked at */
+
+/* Is this object a dict? Its type and the head of its table say so. */
+bool dt_dict_is(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object);
 
 /* Calls visit for each entry until it returns non-zero; returns that, 0 at the end, or a negative errno. */
 typedef int dt_dict_visit_fn(void *context, uint64_t key, uint64_t value);

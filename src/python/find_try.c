@@ -10,7 +10,10 @@
 
 #include "base/util.h"
 #include "python/debug_offsets.h"
+#include "python/dict.h"
 #include "python/find_inside.h"
+
+#define OBJECT_ATTEMPTS 8
 
 /* The first reason stays, except that one which will pass is better than one which will not. */
 static bool better(const struct dt_finder *f, int code)
@@ -125,20 +128,56 @@ static int try_self_described(struct dt_finder *f, const struct dt_find_candidat
 	return dt_find_found(f, c);
 }
 
+/* By the table of another build the proof is right, too, but objects are not: sys.__dict__ is no dict. It may be
+ * growing at this moment, so it is tried more than once. */
+static bool objects_fit(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict)
+{
+	for (int attempt = 0; attempt < OBJECT_ATTEMPTS; attempt++)
+		if (dt_dict_is(mem, layout, sysdict))
+			return true;
+	return false;
+}
+
+/* The table of a version that proves right: a verdict, or a negative errno. Where none fits the objects, Python is just
+ * starting; in what stands still they may be missing, and the ordinary one is taken. */
+static int choose_table(struct dt_finder *f, const struct dt_find_candidate *c, struct dt_version version,
+			const struct dt_layout **chosen)
+{
+	int best = DT_VERDICT_NO;
+
+	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
+		struct dt_find_proof proof;
+		int verdict;
+
+		if (!dt_layout_is_for(*layout, version.major, version.minor, version.micro) ||
+		    dt_find_in_variables(*layout) != !!c->variables)
+			continue;
+		verdict = dt_find_prove(f->mem, *layout, c->runtime, &proof);
+		if (verdict < 0)
+			return verdict;
+		if (verdict == DT_VERDICT_READY && objects_fit(f->mem, *layout, proof.sysdict)) {
+			*chosen = *layout;
+			return DT_VERDICT_READY;
+		}
+		if (verdict == DT_VERDICT_READY && !f->place.still)
+			verdict = DT_VERDICT_STARTING;
+		if (verdict > best) {
+			best = verdict;
+			*chosen = *layout;
+		}
+	}
+	return best;
+}
+
 /* A version that is known from elsewhere: its table must prove right, sys.hexversion is not asked. */
 static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, struct dt_version version, bool *decided)
 {
-	const struct dt_layout *layout = dt_layout_for_release(version.major, version.minor, version.micro);
-	struct dt_find_proof proof;
-	int verdict;
+	const struct dt_layout *layout = NULL;
+	int verdict = choose_table(f, c, version, &layout);
 
-	*decided = false;
-	if (!layout || dt_find_in_variables(layout) != !!c->variables)
-		return DT_FIND_CONTINUE;
-	verdict = dt_find_prove(f->mem, layout, c->runtime, &proof);
+	*decided = verdict > DT_VERDICT_NO;
 	if (verdict < 0)
 		return verdict;
-	*decided = verdict != DT_VERDICT_NO;
 	if (verdict == DT_VERDICT_READY) {
 		f->python->layout = *layout;
 		f->python->version = version;
@@ -149,7 +188,8 @@ static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, s
 	return DT_FIND_CONTINUE;
 }
 
-/* No table fits, or only half (sys.hexversion is not there): the version in words helps to tell why. */
+/* No table fits, or only half (sys.hexversion is not there): the version in words helps to tell why. A process that has
+ * just begun may have been put aside in the middle of making its first thread. */
 static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int verdict)
 {
 	struct dt_version version;
@@ -165,7 +205,7 @@ static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int
 	named = !told && c->module && dt_find_version_in_name(c->module->first->path, &version);
 	if ((told || named) && !dt_layout_for_release(version.major, version.minor, version.micro))
 		dt_find_note_unsupported(f, &version, "");
-	else if (verdict == DT_VERDICT_NO)
+	else if (verdict == DT_VERDICT_NO && !(f->place.proc && dt_find_young(f->place.proc)))
 		dt_find_note_unsupported(f, told || named ? &version : NULL,
 					 ": its structures are not those of an ordinary build");
 	else

@@ -17,8 +17,9 @@
 	X(dt_layout_2_7)
 /* clang-format on */
 
-#define DECLARED(table) extern const struct dt_layout table;
-#define LISTED(table)   &table,
+/* Each file has two: of ordinary builds, and of those that trace references. */
+#define DECLARED(table) extern const struct dt_layout table, table##_refs;
+#define LISTED(table)   &table, &table##_refs,
 
 TABLES(DECLARED)
 

@@ -52,6 +52,7 @@ struct dt_layout {
 	enum dt_line_kind line_kind;
 	enum dt_gil_place gil_place;
 	bool mangled_thread_name; /* a Thread has its name as _Thread__name (2.7), not as _name */
+	bool traced_refs;         /* all objects are in a list, for which each has two words more (up to 3.12) */
 
 	struct { /* DT_GIL_IN_VARIABLES: the variable that heads the list of interpreters stands for the runtime */
 		uint32_t size; /* up to 3.12 of the patch version it was made from: others differ by a few bytes */
@@ -186,16 +187,16 @@ struct dt_layout {
 	} integer;
 };
 
-/* The table for the last releases of a version, NULL if it has none (3.13 and later describe themselves); and the one
- * for a certain release. */
+/* The table for ordinary builds of the last releases of a version, NULL if it has none (3.13 and later describe
+ * themselves); and the one for a certain release. */
 const struct dt_layout *dt_layout_for(uint8_t major, uint8_t minor);
 const struct dt_layout *dt_layout_for_release(uint8_t major, uint8_t minor, uint8_t micro);
 
-/* Is this layout made for that release? Of two that are, the one that comes first in the list is right. */
+/* Is this layout made for that release? Of those that are, the first in the list that fits the objects is right. */
 bool dt_layout_is_for(const struct dt_layout *layout, uint8_t major, uint8_t minor, uint8_t micro);
 
-/* All tables, newest version first, and of one version that of the first releases; ended by NULL: for finding out which
- * one fits. */
+/* All tables, newest version first, of one version that of the first releases, of one release that of ordinary builds,
+ * then that with traced_refs; ended by NULL: for finding out which one fits. */
 extern const struct dt_layout *const dt_layouts[];
 
 #endif

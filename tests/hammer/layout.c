@@ -1,6 +1,7 @@
 /*
  * Prints a layout, one "name value" a line, in the words of scripts/gen-layout --fields: the table of a version named
- * on the command line, or what a debug offsets table (hex on stdin) makes of itself.
+ * on the command line (and a third word: of a build that traces references), or what a debug offsets table (hex on
+ * stdin) makes of itself.
  */
 #include <stdio.h>
 
@@ -172,11 +173,19 @@ static size_t read_hex(uint8_t *bytes, size_t limit)
 	return count;
 }
 
+static const struct dt_layout *find_table(uint8_t major, uint8_t minor, bool traced_refs)
+{
+	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++)
+		if (dt_layout_is_for(*layout, major, minor, UINT8_MAX) && (*layout)->traced_refs == traced_refs)
+			return *layout;
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t major, minor;
-	if (argc == 3 && dt_parse_u64(argv[1], UINT8_MAX, &major) && dt_parse_u64(argv[2], UINT8_MAX, &minor)) {
-		const struct dt_layout *table = dt_layout_for((uint8_t)major, (uint8_t)minor);
+	if (argc >= 3 && dt_parse_u64(argv[1], UINT8_MAX, &major) && dt_parse_u64(argv[2], UINT8_MAX, &minor)) {
+		const struct dt_layout *table = find_table((uint8_t)major, (uint8_t)minor, argc > 3);
 		if (!table)
 			return 4;
 		print_layout(table);

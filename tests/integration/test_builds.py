@@ -6,136 +6,19 @@ import os
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import truths
-from harness import (BUILD, ROOT, SYSTEM, TARGETS, USABLE, Python, children, darter, each, need_program,
-                     process_state, skip, target, visible, wait_for)
+from builds import (AGAIN, ENDED, HAMMER, NOT_PYTHON, Found, ask, copy_of, cut_section_headers, find, found, hide_symbols,
+                    library_of, prefix, refused, same_in_a_core, strip, stripped_way, usual_way)
+from harness import (ROOT, SYSTEM, TARGETS, USABLE, Python, children, darter, each, need_program, process_state, skip, target,
+                     visible, wait_for)
 
-HAMMER = BUILD / "tests" / "hammer"
 HOST = [python for python in USABLE if not python.root and not python.missing]
 SHARED = [python for python in HOST if python.shared]
-NOT_PYTHON, AGAIN, UNSUPPORTED, ENDED = -5, -7, -8, -6
-
-
-# ---- asking ----
-
-
-def ask(*pids, options=(), wrap=()):
-    """What tests/hammer/find prints: [(pid, line without the pid)]."""
-    argv = [*wrap, HAMMER / "find", *options, *pids]
-    done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=100, check=True)
-    return [(int(match[1]), match[2]) for match in re.finditer(r"^(\d+) (.*)$", done.stdout, re.MULTILINE)]
-
-
-def find(*pids, **how):
-    return dict(ask(*pids, **how))
-
-
-class Found:
-    def __init__(self, line):
-        match = re.fullmatch(r"ok (\S+) (section|symbol|memory symbol|scan) 0x([0-9a-f]+) (.*?)( newer)?", line)
-        assert match, line
-        self.version, self.by, self.runtime, self.library = match[1], match[2], int(match[3], 16), match[4]
-
-
-def found(pid, python, by=None, **how):
-    answer = Found(find(pid, **how)[pid])
-    assert answer.version == python.text.rstrip("+"), (answer.version, python.text)
-    if by:
-        assert answer.by == by, answer.by
-    return answer
-
-
-def refused(pid, code, words, **how):
-    line = find(pid, **how)[pid]
-    assert line.startswith(f"{code} "), line
-    assert re.search(words, line), line
-    return line
-
-
-def usual_way(python):
-    return "section" if python.version >= (3, 10) else "symbol"
-
-
-def stripped_way(python, otherwise):
-    """Before 3.7 the head of the list of interpreters is a static variable, of which nothing tells where it lies."""
-    return "scan" if python.version < (3, 7) else otherwise
-
-
-# ---- making odd builds ----
-
-
-def prefix(python):
-    code = "import sys; print(getattr(sys, 'base_prefix', sys.prefix))"
-    done = subprocess.run([python.path, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def library_of(python):
-    """The file that holds the interpreter, as a process of that Python has it mapped."""
-    with target(python, "sleeper.py") as program:
-        return Found(find(program.pid)[program.pid]).library
-
-
-class Copy:
-    """A copy of a Python's program and library in a directory of its own; the standard library stays where it is."""
-
-    def __init__(self, python, folder):
-        self.python = python
-        self.program = folder / "bin" / "python"
-        self.program.parent.mkdir()
-        shutil.copy(os.path.realpath(python.path), self.program)
-        self.library = None
-        self.env = {"PYTHONHOME": prefix(python)}
-        if python.shared:
-            original = Path(library_of(python))
-            self.library = folder / "lib" / original.name
-            self.library.parent.mkdir()
-            shutil.copy(original, self.library)
-            self.env["LD_LIBRARY_PATH"] = str(self.library.parent)
-
-    @property
-    def holder(self):
-        """The file with the interpreter in it."""
-        return self.library or self.program
-
-    def start(self, script="sleeper.py", *args, **how):
-        copied = Python(str(self.program), "", self.python.version, self.python.text, self.python.shared)
-        return target(copied, script, *args, env=self.env, **how)
-
-
-@contextlib.contextmanager
-def copy_of(python):
-    python.demand()
-    with tempfile.TemporaryDirectory(prefix="darter-build-") as folder:
-        yield Copy(python, Path(folder))
-
-
-def strip(path):
-    subprocess.run([need_program("strip"), "--strip-all", str(path)], check=True)
-
-
-def cut_section_headers(path):
-    """What `objcopy --strip-section-headers` of newer binutils does: e_shoff, e_shnum and e_shstrndx are zero."""
-    data = bytearray(path.read_bytes())
-    struct.pack_into("<Q", data, 0x28, 0)
-    struct.pack_into("<HH", data, 0x3C, 0, 0)
-    path.write_bytes(data)
-
-
-def hide_symbols(path):
-    """Nothing names the runtime any more, as in a program that has Python linked in and exports nothing.
-
-    The library itself looks its runtime up by name: the new one has the same hash (33 * 'm' + 'e' == 33 * 'n' + 'D').
-    """
-    data = path.read_bytes()
-    assert b"\0_PyRuntime\0" in data
-    path.write_bytes(data.replace(b"\0_PyRuntime\0", b"\0_PyRuntinD\0"))
 
 
 # ---- ordinary ----
@@ -235,6 +118,7 @@ def test_standalone():
     python = Python(path, "", [int(part) for part in text.split(".")[:2]], text)
     with target(python, "sleeper.py") as program:
         assert found(program.pid, python, "section").library == os.path.realpath(path)
+        same_in_a_core(program)
 
 
 # ---- less in the files ----
@@ -247,6 +131,7 @@ def test_stripped(python):
         strip(copy.holder)
         with copy.start() as program:
             assert found(program.pid, python, stripped_way(python, usual_way(python))).library == str(copy.holder)
+            same_in_a_core(program)
 
 
 @each([python for python in HOST if python.version < (3, 7)])
@@ -266,6 +151,7 @@ def test_without_section_headers(python):
         cut_section_headers(copy.holder)
         with copy.start() as program:
             assert found(program.pid, python, stripped_way(python, "symbol")).library == str(copy.holder)
+            same_in_a_core(program)
 
 
 @each(HOST)
@@ -278,6 +164,7 @@ def test_nothing_names_it(python):
         hide_symbols(copy.holder)
         with copy.start() as program:
             assert found(program.pid, python, "scan").library == str(copy.holder)
+            same_in_a_core(program)
 
 
 # ---- files that are gone ----
@@ -360,6 +247,7 @@ def test_embedded(python):
         with target(service, "sleeper.py", env={"PYTHONHOME": prefix(python)}) as program:
             found(program.pid, python, usual_way(python))
             assert find(program.pid, options=["--likely"])[program.pid] == "likely"
+            same_in_a_core(program)
 
 
 @each([python for python in HOST if not python.shared])
@@ -379,6 +267,7 @@ def test_linked_in_and_stripped(python):
             step(Path(service.path))
             with target(service, "sleeper.py", env={"PYTHONHOME": prefix(python)}) as program:
                 assert found(program.pid, python, by).library == service.path
+                same_in_a_core(program)
 
 
 def load(python, *args):
@@ -397,6 +286,7 @@ def test_library_of_another_name(python):
         with load(python, library, "run", TARGETS / "sleeper.py") as program:
             assert found(program.pid, python, usual_way(python)).library == str(library)
             assert find(program.pid, options=["--likely"])[program.pid] == "likely"
+            same_in_a_core(program)
 
 
 @each(SHARED)

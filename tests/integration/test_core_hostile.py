@@ -1,98 +1,115 @@
 """Cores whose bytes were changed: an answer in bounded time and memory, whatever they say."""
 
 import os
-import random
 import shutil
 import signal
 import struct
 
 import cores
-import truths
-from harness import SYSTEM, USABLE, darter, each, limit, size
+import spoil
+from harness import SYSTEM, USABLE, limit, record_figure
+from layouts import layout_of
 
-MEMORY = 512 << 20  # bytes of address space that darter may have
-BOUND = ("prlimit", f"--as={MEMORY}")
-
-
-def loads(core):
-    """Offset, size and flags of the segments that lie in the file."""
-    with open(core, "rb") as file:
-        head = file.read(64)
-        where, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
-        file.seek(where)
-        table = file.read(56 * count)
-    found = []
-    for i in range(count):
-        kind, flags, offset, _, _, length = struct.unpack_from("<IIQQQQ", table, 56 * i)
-        if kind == 1 and length:
-            found.append((offset, length, flags))
-    return found
+HERE = [python for python in USABLE if not python.missing]
 
 
-def answer(core, *options):
-    done = darter("dump", "--json", "--core", core, *options, wrap=BOUND, limit=30)
-    assert done.returncode in (0, 1, 4), (done.returncode, done.stderr)
-    document = truths.json.loads(done.stdout)
-    assert len(document["snapshots"]) + len(document["errors"]) == 1, document
-    for error in document["errors"]:
-        assert error["message"], error
-    return document
+class Core:
+    """Where things are in a core of the kernel: headers first, then notes, then memory."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            head = file.read(64)
+            where, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
+            file.seek(where)
+            table = file.read(56 * count)
+        self.size = os.path.getsize(path)
+        self.headers_end = where + 56 * count
+        rows = [struct.unpack_from("<IIQQQQ", table, 56 * i) for i in range(count)]
+        # offset, size, flags, address
+        self.loads = [(offset, length, flags, address) for kind, flags, offset, address, _, length in rows
+                      if kind == 1 and length]
+        self.notes_end = min(load[0] for load in self.loads)
+
+    @property
+    def writable(self):
+        return [load for load in self.loads if load[2] & 2]
+
+    @property
+    def pieces(self):
+        return [(address, length, offset) for offset, length, _, address in self.loads]
 
 
-WORDS = [0, 1, 8, 0xffffffffffffffff, 0x7fffffffffffffff, 0x4141414141414141, 0x10, 1 << 46, 0xfff]
+def spoil_words(path, core, chance):
+    """Other words anywhere in memory that can be written: pointers to elsewhere in it, lengths, nothing."""
+    with open(path, "r+b") as file:
+        for _ in range(chance.choice([1, 10, 100, 1000])):
+            offset, length, _, _ = chance.choice(core.writable)
+            file.seek(offset + chance.randrange(length // 8) * 8)
+            word = chance.choice([*spoil.WORDS, chance.choice(core.writable)[3], chance.getrandbits(47) & ~7])
+            file.write(struct.pack("<Q", word))
 
 
-def spoil_memory(file, chance, segments):
-    """Other words in memory that can be written: pointers to elsewhere in it, lengths, nothing."""
-    writable = [segment for segment in segments if segment[2] & 2]
-    for _ in range(chance.choice([1, 10, 100, 1000])):
-        offset, length, _ = chance.choice(writable)
-        at = offset + chance.randrange(length // 8) * 8
-        file.seek(chance.choice(writable)[0])
-        word = chance.choice([*WORDS, struct.unpack("<Q", file.read(8))[0], chance.getrandbits(47) & ~7])
-        file.seek(at)
-        file.write(struct.pack("<Q", word))
+def spoil_bytes(path, start, end, chance):
+    with open(path, "r+b") as file:
+        for _ in range(chance.choice([1, 4, 16, 64])):
+            file.seek(chance.randrange(start, end))
+            file.write(chance.choice([b"\0", b"\xff", b"\x7f", bytes([chance.randrange(256)]), b"\xff" * 8, b"\0" * 8]))
 
 
-def spoil_headers(file, chance, segments):
-    """Other bytes in headers and notes, which the kernel writes before the first segment."""
-    end = min(offset for offset, _, _ in segments)
-    for _ in range(chance.choice([1, 4, 16, 64])):
-        file.seek(chance.randrange(16, end))
-        file.write(chance.choice([b"\0", b"\xff", b"\x7f", bytes([chance.randrange(256)]), b"\xff" * 8, b"\0" * 8]))
+KINDS = ["words", "headers", "notes", "cut", *spoil.KINDS]
 
 
-@each(USABLE)
-@each(["memory", "headers"])
-@limit(1800)
-def test_spoilt_cores(python, what):
-    spoil = {"memory": spoil_memory, "headers": spoil_headers}[what]
-    root = ["--root", python.root or "/"]
+def spoil_core(path, core, kind, chance, layout, runtime):
+    if kind == "words":
+        spoil_words(path, core, chance)
+    elif kind == "headers":
+        spoil_bytes(path, 16, core.headers_end, chance)
+    elif kind == "notes":
+        spoil_bytes(path, core.headers_end, core.notes_end, chance)
+    elif kind == "cut":
+        os.truncate(path, chance.choice([chance.randrange(core.size), chance.randrange(core.notes_end + 4096)]))
+    else:
+        with spoil.Memory(path, core.pieces) as memory:
+            assert spoil.spoil(spoil.Structures(memory, layout, runtime), kind, chance), kind
+
+
+def look_at(python, tally):
+    layout, options = layout_of(python), ["--root", python.root or "/"]
     with cores.mortal(python, "truth_threads.py", "named") as (program, died):
+        runtime = spoil.runtime_of(program.pid)
         os.kill(program.pid, signal.SIGABRT)
-        core = died()
-        segments = loads(core)
-        spoilt = core.with_name("spoilt")
-        shown = 0
-        for seed in range(size(12, 250)):
-            shutil.copy(core, spoilt)
-            with open(spoilt, "r+b") as file:
-                spoil(file, random.Random(seed), segments)
-            shown += len(answer(spoilt, *root)["snapshots"])
-        assert len(answer(core, *root)["snapshots"]) == 1
-    assert shown > 0, "not one of them was read: the test does not reach the stacks"
+        path = died()
+        spoilt, core = path.with_name("spoilt"), Core(path)
+        for number, (kind, chance) in enumerate(spoil.chances(spoil.count_each(HERE), python.label, KINDS)):
+            shutil.copy(path, spoilt)
+            spoil_core(spoilt, core, kind, chance, layout, runtime)
+            tally.look(f"{python.label} {kind} {number}", number, "--core", spoilt, *options)
+        healthy = spoil.Tally()
+        healthy.look(python.label, 1, "--core", path, *options)
+        assert healthy.verdicts == {"shown": 1}, healthy.verdicts
+
+
+@limit(7200)
+def test_corrupted_cores():
+    rows, shown = [], 0
+    for python in HERE:
+        tally = spoil.Tally()
+        look_at(python, tally)
+        rows.append(tally.row(python.label))
+        shown += tally.shown
+    assert shown, "not one of them was read: the test does not reach the stacks"
+    record_figure("Corrupted cores", "\n".join(spoil.HEAD + rows))
 
 
 def test_a_core_that_is_all_one_word():
     """Every pointer leads to the same place, which may be itself."""
     with cores.mortal(SYSTEM, "truth_threads.py", "named") as (program, died):
         os.kill(program.pid, signal.SIGABRT)
-        core = died()
-        for offset, length, flags in loads(core):
-            if not flags & 2:
-                continue
-            word = struct.pack("<Q", 0x946000)
-            with open(core, "r+b") as file:
+        path = died()
+        with open(path, "r+b") as file:
+            for offset, length, _, _ in Core(path).writable:
                 file.seek(offset)
-                file.write(word * (min(length, 1 << 20) // 8))
-        assert answer(core)["errors"]
+                file.write(struct.pack("<Q", 0x946000) * (min(length, 1 << 20) // 8))
+        tally = spoil.Tally()
+        tally.look("one word", 0, "--core", path)
+        assert not tally.shown, tally.verdicts

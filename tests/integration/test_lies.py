@@ -7,13 +7,10 @@ it says of other processes is not touched.
 import contextlib
 import json
 import re
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
-from harness import DARTER, FULL, SYSTEM, USABLE, each, limit, skip, target
+from harness import FULL, SYSTEM, USABLE, each, limit, skip, target, wait_for
 from layouts import layout_of
+from weigh import weighed
 
 # What is cut off, and so said to be incomplete.
 INCOMPLETE = ["threads", "interpreters", "everything", "frames", "forged-frames", "forged-threads", "frame-pointer"]
@@ -21,29 +18,7 @@ WHOLE = ["name", "long-name", "line-table", "active", "modules", "GIL"]
 # One of each shape of memory in `make test`.
 PYTHONS = USABLE if FULL else [python for python in USABLE
                                if python is SYSTEM or python.version[:2] in ((3, 8), (3, 12), (3, 15))]
-MEMORY = 200 << 10  # KiB
-SMALL = 1 << 20     # bytes of output
-LIMIT = 100         # seconds
-
-# Starts a program and says its exit code and its greatest use of memory. The kernel counts what the parent used before
-# the program began, too: this parent is small.
-WEIGH = """
-import os, sys
-files = [(os.POSIX_SPAWN_OPEN, number, path, os.O_WRONLY | os.O_CREAT, 0o600) for number, path in enumerate(sys.argv[1:3], 1)]
-_, status, used = os.wait4(os.posix_spawn(sys.argv[3], sys.argv[3:], os.environ, file_actions=files), 0)
-print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
-"""
-
-
-def weighed(*args):
-    """(exit code, stdout, stderr) of darter, which was not big."""
-    with tempfile.TemporaryDirectory() as folder:
-        out, err = Path(folder, "out"), Path(folder, "err")
-        done = subprocess.run([sys.executable, "-S", "-c", WEIGH, out, err, DARTER, *map(str, args)], timeout=LIMIT,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
-        code, kilobytes = map(int, done.stdout.split())
-        assert kilobytes < MEMORY, (args, kilobytes)
-        return code, out.read_bytes(), err.read_text()
+SMALL = 1 << 20  # bytes of output
 
 
 @contextlib.contextmanager
@@ -59,16 +34,23 @@ def corrupted(python, kind):
 def listed_beside(program):
     """What ps says of the target; a healthy process is listed by the same call as always."""
     with target(SYSTEM, "hum.py") as healthy:
-        code, out, _ = weighed("ps", "--json")
-        processes = {process["pid"]: process for process in json.loads(out)["processes"]}
-        assert code == 0 and processes[healthy.pid]["doing"]["function"], processes.get(healthy.pid)
-        assert processes[healthy.pid]["error"] is None, processes[healthy.pid]
+        def listed():
+            run = weighed("ps", "--json")
+            assert run.code == 0, run
+            processes = {process["pid"]: process for process in json.loads(run.out)["processes"]}
+            assert processes[healthy.pid]["error"] is None, processes[healthy.pid]
+            # What one that runs is doing is not always known where the machine has no CPU for us.
+            return processes if processes[healthy.pid]["doing"] else None
+
+        processes = wait_for(listed, "what the healthy process is doing")
+        assert processes[healthy.pid]["doing"]["function"], processes[healthy.pid]
         return processes[program.pid]
 
 
 def shown(program):
-    code, out, err = weighed("dump", "--json", program.pid)
-    assert code == 0 and err == "", (code, err)
+    run = weighed("dump", "--json", program.pid)
+    out = run.out
+    assert run.code == 0 and run.err == "", run
     assert len(out) < 100 * SMALL and out.endswith(b"}\n"), len(out)
     if len(out) > SMALL:  # too much to be turned into objects here
         warnings = re.search(rb'"warnings": *(\[.*?\])', out, re.DOTALL)
@@ -84,8 +66,8 @@ def test_a_part_that_cannot_be_followed(python, kind):
     with corrupted(python, kind) as program:
         snapshot = shown(program)
         assert snapshot["warnings"], [thread["frame_count"] for thread in snapshot["threads"]]
-        code, out, err = weighed("dump", program.pid)
-        assert code == 0 and f"Process {program.pid}:".encode() in out, (code, out[:1000], err)
+        run = weighed("dump", program.pid)
+        assert run.code == 0 and f"Process {program.pid}:".encode() in run.out, (run.code, run.out[:1000], run.err)
         if kind in ("threads", "interpreters", "everything"):  # those that there are, once each
             tids = [thread["tid"] for thread in snapshot["threads"]]
             assert len(tids) == len(set(tids)) == 4, tids
@@ -111,7 +93,7 @@ def test_an_object_that_cannot_be_believed(python, kind):
 @each([python for python in PYTHONS if python.version >= (3, 13)])
 def test_a_description_that_makes_no_sense(python):
     with corrupted(python, "offsets") as program:
-        code, out, err = weighed("dump", program.pid)
-        assert code == 1 and out == b"", (code, out)
-        assert f"Python {python.text} describes itself in a way that this darter does not know" in err, err
+        run = weighed("dump", program.pid)
+        assert run.code == 1 and run.out == b"", run
+        assert f"Python {python.text} describes itself in a way that this darter does not know" in run.err, run.err
         assert listed_beside(program)["error"]["code"] == "unsupported"

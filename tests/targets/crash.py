@@ -12,7 +12,7 @@ def die():
     how = sys.argv[1].split("-")[0]
     if how == "segv":
         import ctypes
-        ctypes.string_at(0)
+        ctypes.c_int.from_address(0).value
     elif how == "abort":
         os.abort()
     elif how == "native":  # a thread that Python does not know, and that ends us all

@@ -91,8 +91,9 @@ def text(address):
     if L["unicode.data"] is not ABSENT:
         if flags_at(word(address + L["object.ob_type"])) & L["type.bytes_flag"]:
             return read(address + L["bytes.ob_sval"], signed(address + L["bytes.ob_size"]))
-        data = read(word(address + L["unicode.data"]), signed(address + L["unicode.length"]) * L["unicode.width"])
-        return data.decode({2: "utf-16-le", 4: "utf-32-le"}[L["unicode.width"]])
+        width = 4 if sys.maxunicode > 0xffff else 2  # as darter finds out, too: it is an option of the build
+        data = read(word(address + L["unicode.data"]), signed(address + L["unicode.length"]) * width)
+        return data.decode({2: "utf-16-le", 4: "utf-32-le"}[width])
     state = unpack("I", address + L["unicode.state"])
     kind = state >> L["unicode.kind_shift"] & 7
     assert state >> L["unicode.compact_bit"] & 1

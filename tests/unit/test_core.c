@@ -255,6 +255,46 @@ static void another_file_is_not_read(void **state)
 	files_are_compared(false);
 }
 
+/* It has no build id, and the loader has written into its first page (a dynamic section that patchelf has put there).
+ */
+static void headers_do_where_the_page_was_written(void **state)
+{
+	char path[256] = {0};
+	uint8_t page[4096], note[512];
+	uint64_t rows[][3] = {{0x10000, 0x11000, 0}};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr head;
+	size_t end;
+
+	(void)state;
+	assert_true(fd >= 0 && readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	assert_int_equal(pread(fd, page, sizeof(page), 0), sizeof(page));
+	close(fd);
+	memcpy(&head, page, sizeof(head));
+	end = sizeof(head) + head.e_phnum * sizeof(Elf64_Phdr);
+	memset(page + end, 0xa5, sizeof(page) - end);
+	for (int changed = 0; changed < 2; changed++) {
+		struct core_file_maker m;
+		struct dt_core *core;
+
+		core_file_begin(&m);
+		core_file_note(&m, NT_FILE, note, put_files(note, rows, 1, path, strlen(path) + 1));
+		core_file_load(&m, 0x10000, 0x1000, 0x4000, 0x1000, PF_R | PF_W);
+		core_file_write(&m, 0x5000);
+		page[end - 1] ^= (uint8_t)changed;
+		fd = open(m.path, O_WRONLY | O_CLOEXEC);
+		assert_int_equal(pwrite(fd, page, sizeof(page), 0x4000), sizeof(page));
+		close(fd);
+		core = opened(&m);
+		fd = dt_core_open_mapped(core, &dt_core_maps(core)->maps[0]);
+		if (changed)
+			assert_int_equal(fd, -ESTALE);
+		else
+			assert_true(fd >= 0 && close(fd) == 0);
+		dt_core_free(core);
+	}
+}
+
 static void a_cut_core_is_read_as_far_as_it_goes(void **state)
 {
 	struct core_file_maker m;
@@ -424,6 +464,7 @@ int main(void)
 	    cmocka_unit_test(maps_are_put_together),
 	    cmocka_unit_test(the_file_that_was_mapped_is_read),
 	    cmocka_unit_test(another_file_is_not_read),
+	    cmocka_unit_test(headers_do_where_the_page_was_written),
 	    cmocka_unit_test(a_cut_core_is_read_as_far_as_it_goes),
 	    cmocka_unit_test(cut_headers_are_refused),
 	    cmocka_unit_test(other_files_are_refused),

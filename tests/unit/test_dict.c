@@ -12,12 +12,25 @@ static struct heap heap;
 static struct dt_layout layout;
 static uint64_t dict_type;
 
-/* 13 stands for 3.13 and later: in these matters the layout of 3.12, but with values behind the object. */
+/* The layout of the same version in a build whose objects are longer, or shorter if they are long in this one. */
+static const struct dt_layout *other_build(void)
+{
+	for (const struct dt_layout *const *other = dt_layouts; *other; other++)
+		if (dt_layout_is_for(*other, layout.major, layout.minor, UINT8_MAX) &&
+		    (*other)->traced_refs != layout.traced_refs)
+			return *other;
+	return NULL;
+}
+
+/* 13 stands for 3.13 and later: in these matters the layout of 3.12, but with values behind the object. 112 is a build
+ * of 3.12 that traces references. */
 static int setup(void **state)
 {
 	int minor = *(const int *)*state;
 
-	layout = *dt_layout_for(3, (uint8_t)(minor == 13 ? 12 : minor));
+	layout = *dt_layout_for(3, (uint8_t)(minor == 13 ? 12 : minor % 100));
+	if (minor > 100)
+		layout = *other_build();
 	if (minor == 13) {
 		layout.instance.kind = DT_INSTANCE_INLINE;
 		layout.instance.inline_values_flag = 4;
@@ -177,6 +190,21 @@ static void test_split(void **state)
 	assert_int_equal(fail_get(dict, "b"), -ENOENT);
 	assert_int_equal(dt_dict_each(heap.mem, &layout, dict, sum, &total), 0);
 	assert_int_equal(total, 24);
+}
+
+/* This is how two builds of one version are told apart. */
+static void test_a_dict_of_another_build(void **state)
+{
+	struct pair pair = {heap_str(&heap, "a"), 1};
+	uint64_t dict = put_dict(put_keys(&pair, 1, 3, false), 0);
+
+	(void)state;
+	heap_set64(&heap, dict + layout.dict.keys - 8, 1);   /* how many entries it has, and its version */
+	heap_set64(&heap, dict + layout.dict.keys - 16, 77); /* stand before the table */
+	assert_true(dt_dict_is(heap.mem, &layout, dict));
+	assert_false(dt_dict_is(heap.mem, other_build(), dict));
+	assert_false(dt_dict_is(heap.mem, &layout, pair.key));
+	assert_false(dt_dict_is(heap.mem, &layout, 0));
 }
 
 static void test_bad_dict(void **state)
@@ -411,14 +439,20 @@ static void test_thread_names_end(void **state)
 		}                                                                                                      \
 	}
 #define TESTS(function)                                                                                                \
-	TEST(function, 8), TEST(function, 10), TEST(function, 11), TEST(function, 12), TEST(function, 13)
+	TEST(function, 8), TEST(function, 10), TEST(function, 11), TEST(function, 12), TEST(function, 13),             \
+	    TEST(function, 108), TEST(function, 111), TEST(function, 112)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TESTS(test_combined),         TESTS(test_mixed_keys), TESTS(test_split),
-	    TESTS(test_bad_dict),         TESTS(test_attr),       TESTS(test_thread_names),
+	    TESTS(test_combined),
+	    TESTS(test_mixed_keys),
+	    TESTS(test_split),
+	    TESTS(test_bad_dict),
+	    TESTS(test_attr),
+	    TESTS(test_thread_names),
 	    TESTS(test_thread_names_end),
+	    TESTS(test_a_dict_of_another_build),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

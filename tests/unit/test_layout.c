@@ -70,6 +70,26 @@ static void test_first_releases_have_a_table_of_their_own(void **state)
 	assert_ptr_equal(dt_layout_for_release(3, 8, 0), dt_layout_for(3, 8));
 }
 
+/* Objects that are all in one list have two words more, and nothing else is laid out otherwise before them. */
+static void test_every_table_has_one_for_traced_references(void **state)
+{
+	(void)state;
+	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout += 2) {
+		const struct dt_layout *plain = layout[0], *traced = layout[1];
+
+		assert_false(plain->traced_refs);
+		assert_true(traced->traced_refs);
+		assert_sane(traced);
+		assert_true(dt_layout_is_for(traced, plain->major, plain->minor, plain->last_micro));
+		assert_int_equal(traced->last_micro, plain->last_micro);
+		assert_int_equal(traced->object.size, plain->object.size + 16);
+		assert_int_equal(traced->object.ob_type, plain->object.ob_type + 16);
+		assert_int_equal(traced->code.name, plain->code.name + 16);
+		assert_int_equal(traced->runtime.interpreters_head, plain->runtime.interpreters_head);
+		assert_int_equal(traced->thread.interp, plain->thread.interp);
+	}
+}
+
 static void test_unknown_versions_have_none(void **state)
 {
 	(void)state;
@@ -83,13 +103,14 @@ static void test_list_is_newest_first(void **state)
 {
 	(void)state;
 	size_t count = 0;
-	for (; dt_layouts[count]; count++)
-		if (count)
-			assert_true(dt_layouts[count]->major < dt_layouts[count - 1]->major ||
-				    dt_layouts[count]->minor < dt_layouts[count - 1]->minor ||
-				    (dt_layouts[count]->minor == dt_layouts[count - 1]->minor &&
-				     dt_layouts[count - 1]->last_micro && !dt_layouts[count]->last_micro));
-	assert_int_equal(count, 9);
+	for (; dt_layouts[count]; count += 2) {
+		const struct dt_layout *newer = count ? dt_layouts[count - 1] : NULL, *layout = dt_layouts[count];
+
+		if (newer)
+			assert_true(layout->major < newer->major || layout->minor < newer->minor ||
+				    (layout->minor == newer->minor && newer->last_micro && !layout->last_micro));
+	}
+	assert_int_equal(count, 9 * 2);
 }
 
 int main(void)
@@ -97,6 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_every_version_has_a_sane_table),
 	    cmocka_unit_test(test_first_releases_have_a_table_of_their_own),
+	    cmocka_unit_test(test_every_table_has_one_for_traced_references),
 	    cmocka_unit_test(test_unknown_versions_have_none),
 	    cmocka_unit_test(test_list_is_newest_first),
 	};
