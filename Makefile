@@ -7,7 +7,7 @@ PYTHON ?= python3
 # Words that filter tests: make test ONLY="unit/test_base dump"
 ONLY ?=
 
-.PHONY: all demo test test-full test-builds bench lint fuzz screenshots install clean help
+.PHONY: all demo test test-full test-builds bench lint fuzz screenshots portable install clean help
 .DEFAULT_GOAL := all
 
 all: ## build build/darter
@@ -60,6 +60,10 @@ screenshots: ## pictures of the terminal output, in docs/screenshots
 	@ninja -C build darter
 	@$(PYTHON) scripts/screenshots build/darter docs/screenshots
 
+portable: ## build-portable/darter-x86_64 and darter-aarch64: one file each, for any Linux
+	@scripts/setup portable
+	@scripts/portable
+
 install: ## install below PREFIX (/usr/local), in DESTDIR
 	@scripts/setup build
 	@scripts/as-owner scripts/configure build-install --prefix=$(PREFIX) --libdir=lib --buildtype=release -Dtests=false
@@ -69,7 +73,7 @@ install: ## install below PREFIX (/usr/local), in DESTDIR
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then PATH=$$PATH:/usr/sbin:/sbin ldconfig || true; fi
 
 clean: ## remove all that was built
-	rm -rf build build-asan build-bench build-fuzz build-install
+	rm -rf build build-asan build-bench build-fuzz build-install build-portable
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

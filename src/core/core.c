@@ -98,14 +98,14 @@ static int check_head(struct dt_core *core, struct dt_error *err)
 		dt_hint(err, "Give the core file with --core; the program that it is of may be given with --exe");
 		return DT_ERUNTIME;
 	}
-	core->machine = header.e_machine;
+	core->info.machine = dt_machine_of(header.e_machine);
 	name = header.e_ident[EI_DATA] == ELFDATA2LSB ? machine_name(header.e_machine) : "a big-endian kind";
-	if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-	    header.e_machine == EM_X86_64)
+	if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB && core->info.machine)
 		return 0;
 	if (name)
 		return dt_fail(err, DT_EUNSUPPORTED,
-			       "%s is of another kind of machine (%s); this darter reads cores of x86_64", path, name);
+			       "%s is of another kind of machine (%s); darter reads cores of x86_64 and aarch64", path,
+			       name);
 	return dt_fail(err, DT_EUNSUPPORTED, "%s is of an unknown kind of machine (number %u)", path, header.e_machine);
 }
 
@@ -135,6 +135,8 @@ static int read_headers(struct dt_core *core, struct dt_error *err)
 		return rc == -ENOMEM ? rc : fail_open(core->info.path, rc, err);
 	core->info.whole = DT_MAX(whole_size(core), core->info.size);
 	rc = core_read_notes(core);
+	if (rc == 0)
+		rc = core_guess_rows(core);
 	if (rc == 0)
 		rc = core_build_maps(core);
 	return rc < 0 ? rc : core_read_command(core);

@@ -11,6 +11,7 @@
 #define DT_CORE_CORE_H
 
 #include "base/error.h"
+#include "machine/machine.h"
 #include "mem/mem.h"
 #include "proc/proc.h"
 
@@ -27,11 +28,12 @@ struct dt_maps *dt_core_maps(struct dt_core *core);
 struct dt_core_thread {
 	int tid;                    /* as the process numbered it; gcore: as the host did */
 	bool told;                  /* the call is known */
-	uint64_t pointer;           /* where the C library keeps the thread, what pthread_self() gives; 0 unknown */
+	uint64_t pointer;           /* the thread pointer: pthread_self(), or what lies above it; 0 unknown */
 	struct dt_thread_call call; /* what the registers say that it did */
 };
 
 struct dt_core_info {
+	const struct dt_machine *machine;
 	int pid, ppid;                  /* 0 if the core does not tell */
 	const char *path;               /* of the core file */
 	const char *name;               /* the kernel's name of the process, "" if not told */

@@ -38,7 +38,6 @@ struct core_file {
 struct dt_core {
 	int fd, root;
 	const char *exe;
-	uint16_t machine;
 	struct dt_elf *elf;
 	struct dt_core_info info;
 	uint64_t auxv[AUXV_WORDS]; /* the beginning of the auxiliary vector */
@@ -55,6 +54,9 @@ struct dt_core {
 
 /* Reads all notes into core->info and core->rows. 0 or a negative errno; notes that make no sense are skipped. */
 int core_read_notes(struct dt_core *core);
+
+/* Of a core that does not tell which files were mapped: core->rows of the program, if it was given. 0 or -ENOMEM. */
+int core_guess_rows(struct dt_core *core);
 
 /* Makes core->files, core->maps and core->mem. 0 or -ENOMEM. */
 int core_build_maps(struct dt_core *core);

@@ -8,9 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __x86_64__
 #include <sys/procfs.h>
-#endif
 
 #include "base/util.h"
 #include "core/inside.h"
@@ -26,12 +24,6 @@ struct prstatus_head {
 	int64_t times[8];
 };
 
-struct prstatus_x86_64 {
-	struct prstatus_head head;
-	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, flags, rsp,
-	    ss, fs_base, gs_base, ds, es, fs, gs;
-};
-
 struct prpsinfo {
 	char state, state_name, zombie, nice;
 	uint64_t flags;
@@ -40,15 +32,12 @@ struct prpsinfo {
 	char name[16], arguments[80];
 };
 
-#ifdef __x86_64__
 _Static_assert(offsetof(struct elf_prstatus, pr_cursig) == offsetof(struct prstatus_head, signal), "pr_cursig");
 _Static_assert(offsetof(struct elf_prstatus, pr_pid) == offsetof(struct prstatus_head, pid), "pr_pid");
 _Static_assert(offsetof(struct elf_prstatus, pr_reg) == sizeof(struct prstatus_head), "pr_reg");
-_Static_assert(sizeof(elf_gregset_t) == sizeof(struct prstatus_x86_64) - sizeof(struct prstatus_head), "registers");
 _Static_assert(offsetof(struct elf_prpsinfo, pr_pid) == offsetof(struct prpsinfo, pid), "pr_pid");
 _Static_assert(offsetof(struct elf_prpsinfo, pr_psargs) == offsetof(struct prpsinfo, arguments), "pr_psargs");
 _Static_assert(sizeof(struct elf_prpsinfo) == sizeof(struct prpsinfo), "prpsinfo");
-#endif
 
 struct reader {
 	struct dt_core *core;
@@ -115,24 +104,20 @@ static int add_thread(struct reader *r, const struct dt_core_thread *thread)
 	return 0;
 }
 
-/* A thread that came into the kernel by a system call has its number in orig_rax, whatever became of rax; one that was
- * interrupted while it computed has a negative number there. */
-static void read_registers(const uint8_t *bytes, struct dt_core_thread *thread)
+static void read_registers(const struct dt_machine *machine, const uint8_t *bytes, struct dt_core_thread *thread)
 {
-	struct prstatus_x86_64 status;
+	struct dt_registers registers;
 
-	memcpy(&status, bytes, sizeof(status));
-#ifdef __x86_64__ /* the numbers of system calls are those of this machine */
-	thread->told = true;
-#endif
-	thread->pointer = status.fs_base;
+	machine->registers(bytes, &registers);
+	thread->told = registers.call_known;
+	thread->pointer = registers.pointer;
 	thread->call = (struct dt_thread_call){
-	    .running = (int64_t)status.orig_rax < 0,
-	    .number = (long)status.orig_rax,
-	    .args = {status.rdi, status.rsi, status.rdx, status.r10, status.r8, status.r9},
-	    .sp = status.rsp,
-	    .pc = status.rip,
+	    .running = registers.number < 0,
+	    .number = (long)registers.number,
+	    .sp = registers.sp,
+	    .pc = registers.pc,
 	};
+	memcpy(thread->call.args, registers.args, sizeof(thread->call.args));
 }
 
 static int read_status(struct reader *r, const uint8_t *bytes, size_t size)
@@ -144,12 +129,32 @@ static int read_status(struct reader *r, const uint8_t *bytes, size_t size)
 		return 0;
 	memcpy(&head, bytes, sizeof(head));
 	thread.tid = head.pid > 0 ? head.pid : 0;
-	if (r->core->machine == EM_X86_64 && size >= sizeof(struct prstatus_x86_64))
-		read_registers(bytes, &thread);
+	if (size - sizeof(head) >= r->core->info.machine->registers_size)
+		read_registers(r->core->info.machine, bytes + sizeof(head), &thread);
 	/* The first one is the thread that got the signal. A process that is merely stopped is alive. */
 	if (!r->core->info.thread_count && head.signal > 0 && head.signal < NSIG && head.signal != SIGSTOP)
 		r->core->info.signal = head.signal;
 	return add_thread(r, &thread);
+}
+
+/* What a machine has in notes of its own; they follow the status of their thread. */
+static void read_machine_note(struct reader *r, uint32_t type, uint64_t offset, uint32_t size)
+{
+	const struct dt_machine *machine = r->core->info.machine;
+	const struct dt_core_info *info = &r->core->info;
+	struct dt_core_thread *thread = info->thread_count ? &info->threads[info->thread_count - 1] : NULL;
+	const uint8_t *bytes;
+
+	if (!thread || !type || size > WINDOW / 2 || (type != machine->pointer_note && type != machine->call_note))
+		return;
+	bytes = bytes_at(r, offset, size);
+	if (bytes && type == machine->pointer_note && size >= 8) {
+		thread->pointer = dt_get64(bytes);
+	} else if (bytes && type == machine->call_note && size >= 4) {
+		thread->told = true;
+		thread->call.number = (int32_t)dt_get32(bytes);
+		thread->call.running = thread->call.number < 0;
+	}
 }
 
 /* ---- the process ---- */
@@ -299,8 +304,8 @@ static int read_segment(struct reader *r, const struct dt_elf_segment *segment)
 	while (r->notes < CORE_NOTES_LIMIT) {
 		const uint8_t *head = bytes_at(r, at, sizeof(Elf64_Nhdr));
 		uint32_t name_size, size, type;
-		bool core;
-		int rc;
+		char owner[8];
+		int rc = 0;
 
 		if (!head)
 			return 0;
@@ -309,10 +314,15 @@ static int read_segment(struct reader *r, const struct dt_elf_segment *segment)
 		size = dt_get32(head + 4);
 		type = dt_get32(head + 8);
 		at += sizeof(Elf64_Nhdr);
-		head = name_size == 5 ? bytes_at(r, at, 5) : NULL;
-		core = head && !memcmp(head, "CORE", 5);
+		head = name_size <= sizeof(owner) ? bytes_at(r, at, name_size) : NULL;
+		memset(owner, 0, sizeof(owner));
+		if (head)
+			memcpy(owner, head, name_size);
 		at += ((uint64_t)name_size + 3) & ~UINT64_C(3);
-		rc = core ? read_note(r, type, at, size) : 0;
+		if (!memcmp(owner, "CORE", 5))
+			rc = read_note(r, type, at, size);
+		else if (!memcmp(owner, "LINUX", 6))
+			read_machine_note(r, type, at, size);
 		if (rc < 0)
 			return rc;
 		at += ((uint64_t)size + 3) & ~UINT64_C(3);

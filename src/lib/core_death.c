@@ -94,7 +94,6 @@ static int order_threads(struct dt_target *target)
 	struct dt_snapshot *snapshot = &target->snapshot;
 	const struct dt_core_thread *from = info->signal && info->thread_count ? &info->threads[0] : NULL;
 	int tid = from ? from->tid : 0;
-	long number = -1;
 	struct dt_thread *threads;
 	size_t at = 0;
 
@@ -117,8 +116,7 @@ static int order_threads(struct dt_target *target)
 	} else {
 		threads[0] = (struct dt_thread){.tid = (uint64_t)tid, .ns_tid = (uint64_t)tid, .proof = DT_PROOF_STILL};
 		if (from->told)
-			threads[0].state = dt_state_of_call(&from->call, 0, 0, &number);
-		threads[0].syscall = dt_syscall_name(number);
+			threads[0].state = dt_state_of_call(info->machine, &from->call, 0, 0, &threads[0].syscall);
 		threads[0].name = tid == info->pid && info->name[0] ? info->name : NULL;
 		snapshot->thread_count++;
 	}

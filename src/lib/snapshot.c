@@ -78,7 +78,7 @@ static int build_thread(struct dt_target *target, const struct dt_look *look, si
 	    .ident = from->walk->ident,
 	    .interpreter = interpreter->id,
 	    .state = from->state,
-	    .syscall = dt_syscall_name(from->syscall),
+	    .syscall = from->syscall,
 	    .gil = from->gil,
 	    .gc = collects(look, from),
 	    .torn = from->torn,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -246,17 +247,18 @@ static int append_number(const char *name, int **numbers, size_t *count, size_t 
 	return 0;
 }
 
+/* The call itself: C libraries do not agree on its name. struct dirent is what the kernel writes. */
 int dt_dir_numbers(int fd, int **numbers, size_t *count)
 {
-	_Alignas(struct dirent64) char chunk[32 << 10];
+	_Alignas(struct dirent) char chunk[32 << 10];
 	size_t capacity = 0, found = 0;
 	int *list = NULL;
 	bool sorted = true;
 	ssize_t got;
 
-	while ((got = getdents64(fd, (void *)chunk, sizeof(chunk))) > 0) {
+	while ((got = syscall(SYS_getdents64, fd, chunk, sizeof(chunk))) > 0) {
 		for (ssize_t at = 0; at < got;) {
-			const struct dirent64 *entry = (const void *)(chunk + at);
+			const struct dirent *entry = (const void *)(chunk + at);
 			int rc = append_number(entry->d_name, &list, &found, &capacity);
 
 			if (rc < 0) {

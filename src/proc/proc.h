@@ -88,10 +88,6 @@ struct dt_thread_call {
 int dt_thread_call(const struct dt_proc *proc, int tid, struct dt_thread_call *call);
 int dt_thread_call_parse(const char *text, size_t length, struct dt_thread_call *call);
 
-/* The name of a system call on this machine, or NULL; and whether it only waits (sleep, futex, poll, wait4, ...). */
-const char *dt_syscall_name(long number);
-bool dt_syscall_waits(long number);
-
 /* The thread that traces this one, 0 if none does or it cannot be told. */
 int dt_thread_tracer(const struct dt_proc *proc, int tid);
 /* The process that a thread of the host belongs to, 0 if it is gone. */

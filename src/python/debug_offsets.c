@@ -323,7 +323,8 @@ static void set_constants(const struct reader *reader, struct parsed *parsed)
 	layout->line_kind = DT_LINES_LOCATIONS;
 	layout->gil_place = DT_GIL_BY_POINTER;
 	layout->runtime.size = parsed->sizes[RUNTIME];
-	layout->runtime.gil = layout->runtime.tstate_current = layout->runtime.gc_collecting = DT_ABSENT;
+	layout->runtime.gil = layout->runtime.tstate_current = layout->runtime.auto_interpreter = DT_ABSENT;
+	layout->runtime.gc_collecting = DT_ABSENT;
 	layout->interpreter.size = parsed->sizes[INTERP];
 	layout->thread.size = parsed->sizes[THREAD];
 	layout->thread.cframe = DT_ABSENT;

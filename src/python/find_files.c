@@ -4,12 +4,12 @@
  * one that was replaced may be used again, so an answer from the cache that does not prove right is forgotten and asked
  * again.
  */
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "elf/elf.h"
+#include "machine/machine.h"
 #include "python/debug_offsets.h"
 #include "python/find_inside.h"
 
@@ -127,7 +127,7 @@ static void look_at_elf(struct dt_elf *elf, int fd, bool deep, const struct dt_m
 	file->section = false;
 	file->runtime = file->version = 0;
 	file->first_offset = first->offset;
-	if (dt_elf_machine(elf) != EM_X86_64)
+	if (!dt_machine_of(dt_elf_machine(elf)))
 		return;
 	if (fd >= 0 && dt_elf_section(elf, ".PyRuntime", &range) == 0 && range.address) {
 		file->kind = DT_FIND_RUNTIME;

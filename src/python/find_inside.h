@@ -111,7 +111,7 @@ static inline bool dt_find_in_variables(const struct dt_layout *layout)
 /* Could this be the address of an object in a program's memory? */
 static inline bool dt_find_plausible(uint64_t address)
 {
-	return address >= 0x1000 && address < (UINT64_C(1) << 47) && (address & 7) == 0;
+	return address >= 0x1000 && address < (UINT64_C(1) << 48) && (address & 7) == 0;
 }
 
 static inline bool dt_find_hard(int code)
@@ -163,6 +163,12 @@ int dt_find_try_later(struct dt_finder *f, const struct dt_find_candidate *c);
 
 /* The rest of f->python, when layout and version are there already. DT_FIND_FOUND. */
 int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c);
+
+/* ---- what a C library changes (find_fit.c) ---- */
+
+/* Moves what lies behind the GIL of the runtime to where it is in this process. Nothing is changed where that cannot be
+ * told. */
+void dt_find_fit(struct dt_mem *mem, uint64_t runtime, struct dt_layout *layout);
 
 /* ---- interpreters without a runtime (find_variables.c) ---- */
 

@@ -83,6 +83,7 @@ int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
 	struct dt_python *python = f->python;
 
 	python->runtime = c->runtime;
+	dt_find_fit(f->mem, c->runtime, &python->layout);
 	if (c->variables) {
 		python->variables = *c->variables;
 		dt_find_check_variables(f->mem, &python->variables);

@@ -58,10 +58,11 @@ struct dt_layout {
 		uint32_t size; /* up to 3.12 of the patch version it was made from: others differ by a few bytes */
 		uint32_t interpreters_head;
 		uint32_t finalizing;
-		uint32_t main_thread;    /* ident of the thread that began the runtime; DT_ABSENT where unknown */
-		uint32_t gil;            /* DT_GIL_IN_RUNTIME only */
-		uint32_t tstate_current; /* up to 3.11, else DT_ABSENT */
-		uint32_t gc_collecting;  /* 3.7, 3.8, else DT_ABSENT */
+		uint32_t main_thread;      /* ident of the thread that began the runtime; DT_ABSENT where unknown */
+		uint32_t gil;              /* DT_GIL_IN_RUNTIME only */
+		uint32_t tstate_current;   /* up to 3.11, else DT_ABSENT */
+		uint32_t auto_interpreter; /* pointer to the main interpreter, behind the GIL; likewise */
+		uint32_t gc_collecting;    /* 3.7, 3.8, else DT_ABSENT */
 	} runtime;
 	struct {
 		uint32_t size; /* likewise */

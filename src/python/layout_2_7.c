@@ -16,6 +16,7 @@ const struct dt_layout dt_layout_2_7 = {
 		.main_thread = DT_ABSENT,
 		.gil = DT_ABSENT,
 		.tstate_current = DT_ABSENT,
+		.auto_interpreter = DT_ABSENT,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {
@@ -184,6 +185,7 @@ const struct dt_layout dt_layout_2_7_refs = {
 		.main_thread = DT_ABSENT,
 		.gil = DT_ABSENT,
 		.tstate_current = DT_ABSENT,
+		.auto_interpreter = DT_ABSENT,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {

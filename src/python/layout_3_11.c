@@ -16,6 +16,7 @@ const struct dt_layout dt_layout_3_11 = {
 		.main_thread = 80,
 		.gil = 360,
 		.tstate_current = 576,
+		.auto_interpreter = 584,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {
@@ -184,6 +185,7 @@ const struct dt_layout dt_layout_3_11_refs = {
 		.main_thread = 80,
 		.gil = 360,
 		.tstate_current = 576,
+		.auto_interpreter = 584,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {

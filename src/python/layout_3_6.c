@@ -16,6 +16,7 @@ const struct dt_layout dt_layout_3_6 = {
 		.main_thread = DT_ABSENT,
 		.gil = DT_ABSENT,
 		.tstate_current = DT_ABSENT,
+		.auto_interpreter = DT_ABSENT,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {
@@ -184,6 +185,7 @@ const struct dt_layout dt_layout_3_6_refs = {
 		.main_thread = DT_ABSENT,
 		.gil = DT_ABSENT,
 		.tstate_current = DT_ABSENT,
+		.auto_interpreter = DT_ABSENT,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {

@@ -16,6 +16,7 @@ const struct dt_layout dt_layout_3_7 = {
 		.main_thread = 720,
 		.gil = 1264,
 		.tstate_current = 1480,
+		.auto_interpreter = 1496,
 		.gc_collecting = 632,
 	},
 	.interpreter = {
@@ -184,6 +185,7 @@ const struct dt_layout dt_layout_3_7_refs = {
 		.main_thread = 720,
 		.gil = 1264,
 		.tstate_current = 1480,
+		.auto_interpreter = 1496,
 		.gc_collecting = 632,
 	},
 	.interpreter = {

@@ -17,6 +17,7 @@ const struct dt_layout dt_layout_3_7_3 = {
 		.main_thread = 632,
 		.gil = 1176,
 		.tstate_current = 1392,
+		.auto_interpreter = 1408,
 		.gc_collecting = 544,
 	},
 	.interpreter = {
@@ -186,6 +187,7 @@ const struct dt_layout dt_layout_3_7_3_refs = {
 		.main_thread = 632,
 		.gil = 1176,
 		.tstate_current = 1392,
+		.auto_interpreter = 1408,
 		.gc_collecting = 544,
 	},
 	.interpreter = {

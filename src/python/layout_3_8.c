@@ -16,6 +16,7 @@ const struct dt_layout dt_layout_3_8 = {
 		.main_thread = 72,
 		.gil = 1152,
 		.tstate_current = 1368,
+		.auto_interpreter = 1384,
 		.gc_collecting = 544,
 	},
 	.interpreter = {
@@ -184,6 +185,7 @@ const struct dt_layout dt_layout_3_8_refs = {
 		.main_thread = 72,
 		.gil = 1152,
 		.tstate_current = 1368,
+		.auto_interpreter = 1384,
 		.gc_collecting = 544,
 	},
 	.interpreter = {

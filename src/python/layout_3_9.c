@@ -16,6 +16,7 @@ const struct dt_layout dt_layout_3_9 = {
 		.main_thread = 72,
 		.gil = 352,
 		.tstate_current = 568,
+		.auto_interpreter = 576,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {
@@ -184,6 +185,7 @@ const struct dt_layout dt_layout_3_9_refs = {
 		.main_thread = 72,
 		.gil = 352,
 		.tstate_current = 568,
+		.auto_interpreter = 576,
 		.gc_collecting = DT_ABSENT,
 	},
 	.interpreter = {

@@ -84,19 +84,50 @@ static int make_index(struct dt_dead *dead, struct index *index)
 	return 0;
 }
 
+/* The thread whose pointer is the first one at or above the ident, if it is within reach. */
+static const struct dt_core_thread *find_pointer(const struct index *index, uint64_t ident, uint32_t reach)
+{
+	size_t low = 0, high = index->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (index->by_pointer[middle]->pointer < ident)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!ident || low == index->count || index->by_pointer[low]->pointer - ident > reach)
+		return NULL;
+	return index->by_pointer[low];
+}
+
+/* The id in the C library's structure of the thread, for a Python that has none and a core without pointers. */
+static uint64_t library_tid(const struct dt_dead *dead, uint64_t ident)
+{
+	const struct dt_core_info *info = dt_core_info(dead->core);
+	uint32_t tid;
+
+	if (!ident || !info->thread_count || info->threads[0].pointer ||
+	    dt_mem_read_u32(dead->image, ident + info->machine->glibc_tid, &tid) < 0)
+		return 0;
+	return tid;
+}
+
 /* A number may come from another PID namespace (gcore writes the host's, Python has its own): the pointer is asked
  * first. */
-static const struct dt_core_thread *find(const struct index *index, const struct dt_walk_thread *walk)
+static const struct dt_core_thread *find(const struct dt_dead *dead, const struct index *index,
+					 const struct dt_walk_thread *walk)
 {
-	const struct dt_core_thread key = {.tid = walk->native <= INT32_MAX ? (int)walk->native : 0,
-					   .pointer = walk->ident};
+	const struct dt_core_thread *known = find_pointer(index, walk->ident,
+							  dt_core_info(dead->core)->machine->pointer_reach);
+	uint64_t tid = known ? 0 : walk->native ? walk->native : library_tid(dead, walk->ident);
+	const struct dt_core_thread key = {.tid = tid <= INT32_MAX ? (int)tid : 0};
 	const struct dt_core_thread *wanted = &key, *const *found = NULL;
 
-	if (key.pointer)
-		found = bsearch(&wanted, index->by_pointer, index->count, sizeof(wanted), by_pointer);
-	if (!found && key.tid)
+	if (key.tid)
 		found = bsearch(&wanted, index->by_tid, index->count, sizeof(wanted), by_tid);
-	return found ? *found : NULL;
+	return found ? *found : known;
 }
 
 /* A new thread state names its maker at first: of two in an interpreter that name the same thread the older one is
@@ -117,10 +148,10 @@ static void label(struct dt_dead *dead, const struct index *index, struct dt_loo
 	struct dt_look *look = &dead->look;
 	const struct dt_walk_interpreter *interpreter = &look->walk.interpreters[thread->walk->interpreter];
 	const struct dt_gil_words *gil = &interpreter->gil;
-	const struct dt_core_thread *from = find(index, thread->walk);
+	const struct dt_core_thread *from = find(dead, index, thread->walk);
 
 	thread->proof = DT_PROOF_STILL;
-	thread->syscall = -1;
+	thread->syscall = NULL;
 	thread->gil = gil->locked == 1 && gil->holder == thread->walk->address;
 	if (thread->walk->end == DT_WALK_BROKEN) {
 		thread->torn = true;
@@ -133,8 +164,8 @@ static void label(struct dt_dead *dead, const struct index *index, struct dt_loo
 	thread->ns_tid = thread->walk->native && thread->walk->native <= INT32_MAX ? (int)thread->walk->native
 										   : from->tid;
 	if (from->told)
-		thread->state = dt_state_of_call(&from->call, interpreter->wait_start, interpreter->wait_end,
-						 &thread->syscall);
+		thread->state = dt_state_of_call(dt_core_info(dead->core)->machine, &from->call,
+						 interpreter->wait_start, interpreter->wait_end, &thread->syscall);
 }
 
 static int label_all(struct dt_dead *dead)

@@ -90,7 +90,7 @@ static void read_state(const struct labels *labels, struct dt_look_thread *threa
 {
 	const struct dt_walk_interpreter *interpreter = &labels->look->walk.interpreters[thread->walk->interpreter];
 
-	thread->syscall = -1;
+	thread->syscall = NULL;
 	if (dt_holds_has(labels->holds, thread->tid))
 		thread->state = DT_STATE_RUNNING;
 	if (thread->state != DT_STATE_RUNNING)

@@ -22,7 +22,7 @@ struct dt_look_thread {
 	int ns_tid;
 	int runner; /* a thread that may be the one that runs it, though it names another; 0: none */
 	enum dt_state state;
-	long syscall; /* number, -1 none */
+	const char *syscall; /* its name; NULL: none */
 	bool gil;
 	bool torn;
 	enum dt_proof proof;

@@ -1,7 +1,7 @@
 /* States: see state.h. */
 #include "sample/state.h"
 
-#include <sys/syscall.h>
+#include <string.h>
 
 enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid)
 {
@@ -24,22 +24,23 @@ enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid)
 	}
 }
 
-enum dt_state dt_state_of_call(const struct dt_thread_call *call, uint64_t gil_start, uint64_t gil_end, long *number)
+enum dt_state dt_state_of_call(const struct dt_machine *machine, const struct dt_thread_call *call, uint64_t gil_start,
+			       uint64_t gil_end, const char **name)
 {
-	*number = -1;
+	*name = NULL;
 	if (call->running)
 		return DT_STATE_RUNNING;
-	*number = call->number;
-	if (call->number == SYS_futex && call->args[0] >= gil_start && call->args[0] < gil_end)
+	*name = dt_machine_call(machine, call->number);
+	if (*name && !strcmp(*name, "futex") && call->args[0] >= gil_start && call->args[0] < gil_end)
 		return DT_STATE_GIL_WAIT;
-	return dt_syscall_waits(call->number) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
+	return dt_call_waits(*name) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
 }
 
-enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_start, uint64_t gil_end, long *number)
+enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_start, uint64_t gil_end, const char **name)
 {
 	struct dt_thread_call call;
 
-	*number = -1;
+	*name = NULL;
 	if (!tid)
 		return DT_STATE_UNKNOWN;
 	if (dt_thread_call(proc, tid, &call) < 0)
@@ -50,5 +51,5 @@ enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_star
 		/* In no system call it waits for a page, if it has not been stopped or ended. */
 		return state == DT_STATE_SYSCALL ? DT_STATE_SLEEPING : state;
 	}
-	return dt_state_of_call(&call, gil_start, gil_end, number);
+	return dt_state_of_call(dt_machine_here(), &call, gil_start, gil_end, name);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "machine/machine.h"
 
 #define PTHREAD_BYTES 1024 /* of struct pthread that are searched */
 #define LEARN_THREADS 64   /* that must agree, if there are so many */
@@ -137,26 +138,15 @@ static bool offset_fits(struct dt_tids *tids, struct dt_mem *mem, const struct d
 	return checked > 0;
 }
 
-/* Where the usual C library has it. */
-static const uint32_t glibc[] = {
-#ifdef __aarch64__
-    0xd0,
-#else
-    0x2d0,
-#endif
-};
-
 /* The usual place is tried first: in a small PID namespace ids are small numbers, which stand in other fields too. */
 static bool learn_from(struct dt_tids *tids, struct dt_mem *mem, const struct dt_walk *walk)
 {
 	uint64_t ident = walk->main_ident ? walk->main_ident : walk->threads[0].ident;
 	uint8_t bytes[PTHREAD_BYTES];
 
-	for (size_t i = 0; i < DT_COUNT(glibc); i++) {
-		tids->offset = glibc[i];
-		if (offset_fits(tids, mem, walk, tids->offset))
-			return true;
-	}
+	tids->offset = dt_machine_here()->glibc_tid;
+	if (offset_fits(tids, mem, walk, tids->offset))
+		return true;
 	if (dt_mem_read(mem, ident, bytes, sizeof(bytes)) == 0) {
 		for (tids->offset = 0; tids->offset < sizeof(bytes); tids->offset += sizeof(uint32_t)) {
 			if (lookup(tids, dt_get32(bytes + tids->offset)) && offset_fits(tids, mem, walk, tids->offset))
@@ -175,7 +165,7 @@ void dt_tids_learn(struct dt_tids *tids, struct dt_mem *mem, const struct dt_wal
 
 int dt_tids_by_ident(struct dt_tids *tids, struct dt_mem *mem, uint64_t ident, int *ns_tid)
 {
-	uint32_t offset = tids->offset == DT_ABSENT ? glibc[0] : tids->offset;
+	uint32_t offset = tids->offset == DT_ABSENT ? dt_machine_here()->glibc_tid : tids->offset;
 	uint32_t id;
 	int tid;
 

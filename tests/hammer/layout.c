@@ -18,6 +18,7 @@
 	F(runtime.main_thread) \
 	F(runtime.gil) \
 	F(runtime.tstate_current) \
+	F(runtime.auto_interpreter) \
 	F(runtime.gc_collecting) \
 	F(interpreter.size) \
 	F(interpreter.id) \

@@ -34,14 +34,20 @@ static inline void core_file_begin(struct core_file_maker *m)
 	};
 }
 
-static inline void core_file_note(struct core_file_maker *m, uint32_t type, const void *data, size_t size)
+static inline void core_file_note_of(struct core_file_maker *m, const char *owner, uint32_t type, const void *data,
+				     size_t size)
 {
-	const uint32_t head[] = {5, (uint32_t)size, type};
+	const uint32_t head[] = {(uint32_t)strlen(owner) + 1, (uint32_t)size, type};
 
 	memcpy(m->notes + m->notes_size, head, sizeof(head));
-	memcpy(m->notes + m->notes_size + 12, "CORE", 5);
+	strncpy((char *)m->notes + m->notes_size + 12, owner, 8);
 	memcpy(m->notes + m->notes_size + 20, data, size);
 	m->notes_size += 20 + ((size + 3) & ~(size_t)3);
+}
+
+static inline void core_file_note(struct core_file_maker *m, uint32_t type, const void *data, size_t size)
+{
+	core_file_note_of(m, "CORE", type, data, size);
 }
 
 static inline Elf64_Phdr *core_file_load(struct core_file_maker *m, uint64_t address, uint64_t size, uint64_t offset,

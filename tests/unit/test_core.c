@@ -101,6 +101,54 @@ static void threads_and_signal_are_read(void **state)
 	dt_core_free(core);
 }
 
+/* aarch64 has the number of the call and the thread pointer in notes behind the status of their thread. */
+static void threads_of_aarch64_are_read(void **state)
+{
+	const uint64_t pointer = 0x7000;
+	const int32_t futex = 98, none = -1;
+	struct core_file_maker m;
+	const struct dt_core_info *info;
+	struct dt_core *core;
+	uint64_t status[49] = {0};
+
+	(void)state;
+	core_file_begin(&m);
+	m.header.e_machine = EM_AARCH64;
+	core_file_note_of(&m, "LINUX", 0x401, &pointer, sizeof(pointer)); /* nobody's */
+	for (uint64_t i = 0; i < 34; i++)
+		status[14 + i] = 0x100 + i;
+	for (int tid = 5; tid < 8; tid++) {
+		memcpy((char *)status + 32, &tid, sizeof(tid));
+		core_file_note(&m, NT_PRSTATUS, status, sizeof(status));
+		if (tid == 6)
+			core_file_note_of(&m, "LINUX", 0x401, &pointer, sizeof(pointer));
+		if (tid < 7)
+			core_file_note_of(&m, "LINUX", 0x404, tid == 5 ? &none : &futex, sizeof(none));
+	}
+	core_file_note_of(&m, "LINUX", 0x404, &futex, 3); /* too short */
+	core_file_note_of(&m, "LINUX", 0x401, &pointer, 7);
+	core_file_write(&m, 0x4000);
+	core = opened(&m);
+	info = dt_core_info(core);
+	assert_string_equal(info->machine->name, "aarch64");
+	assert_int_equal(info->thread_count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct dt_core_thread *thread = &info->threads[i];
+
+		assert_int_equal(thread->tid, 5 + i);
+		assert_int_equal(thread->told, i < 2);
+		assert_int_equal(thread->pointer, i == 1 ? pointer : 0);
+		assert_int_equal(thread->call.running, i != 1);
+		assert_int_equal(thread->call.number, i == 1 ? futex : -1);
+		assert_int_equal(thread->call.args[0], 0x100);
+		assert_int_equal(thread->call.args[5], 0x105);
+		assert_int_equal(thread->call.sp, 0x11f);
+		assert_int_equal(thread->call.pc, 0x120);
+	}
+	assert_string_equal(dt_machine_call(info->machine, info->threads[1].call.number), "futex");
+	dt_core_free(core);
+}
+
 /* The bottom of a stack at 0x10000, as the kernel makes it: the note has 80 bytes of the arguments, this has all. */
 static void the_whole_command_is_found(uint64_t argc, const char *expected)
 {
@@ -295,6 +343,55 @@ static void headers_do_where_the_page_was_written(void **state)
 	}
 }
 
+/* Where the list is missing the headers of the program tell, if it is given. */
+static void the_program_is_mapped_without_a_list(void **state)
+{
+	const uint64_t where = 0x555500000000;
+	struct core_file_maker m;
+	Elf64_Ehdr header;
+	struct dt_error err;
+	struct dt_core *core;
+	uint64_t auxv[4] = {AT_PHDR, 0};
+	uint8_t page[4096], file[4096];
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(pread(fd, file, sizeof(file), 0), sizeof(file));
+	memcpy(&header, file, sizeof(header));
+	for (size_t i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		memcpy(&segment, file + header.e_phoff + i * sizeof(segment), sizeof(segment));
+		if (segment.p_type == PT_PHDR)
+			auxv[1] = where + segment.p_offset;
+	}
+	assert_true(auxv[1]);
+	core_file_begin(&m);
+	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
+	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
+	core_file_write(&m, 0x4000);
+	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", &core, &err), 0);
+	assert_string_equal(dt_core_info(core)->program, "/proc/self/exe");
+	assert_int_equal(dt_mem_read(dt_core_memory(core), where, page, sizeof(page)), 0);
+	assert_memory_equal(page, file, sizeof(page));
+	dt_core_free(core);
+	/* Headers that do not lie so, and a file that is no program, tell nothing. */
+	assert_int_equal(dt_core_open(m.path, NULL, m.path, &core, &err), 0);
+	missing_at(core, where);
+	dt_core_free(core);
+	unlink(m.path);
+	core_file_begin(&m);
+	auxv[1] += 8;
+	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
+	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
+	core_file_write(&m, 0x4000);
+	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", &core, &err), 0);
+	missing_at(core, where);
+	dt_core_free(core);
+	unlink(m.path);
+	close(fd);
+}
+
 static void a_cut_core_is_read_as_far_as_it_goes(void **state)
 {
 	struct core_file_maker m;
@@ -343,9 +440,9 @@ static void other_files_are_refused(void **state)
 	core_file_write(&m, 0x4000);
 	refused(&m, DT_ERUNTIME, "is a program or library");
 	core_file_begin(&m);
-	m.header.e_machine = EM_AARCH64;
+	m.header.e_machine = EM_RISCV;
 	core_file_write(&m, 0x4000);
-	refused(&m, DT_EUNSUPPORTED, "aarch64");
+	refused(&m, DT_EUNSUPPORTED, "(riscv); darter reads cores of x86_64 and aarch64");
 	core_file_begin(&m);
 	m.header.e_machine = EM_386;
 	m.header.e_ident[EI_CLASS] = ELFCLASS32;
@@ -459,6 +556,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(threads_and_signal_are_read),
+	    cmocka_unit_test(threads_of_aarch64_are_read),
+	    cmocka_unit_test(the_program_is_mapped_without_a_list),
 	    cmocka_unit_test(commands_are_read_from_the_stack),
 	    cmocka_unit_test(a_stopped_process_was_alive),
 	    cmocka_unit_test(maps_are_put_together),

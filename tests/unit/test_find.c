@@ -343,6 +343,41 @@ struct hits {
 	size_t count, stop_at;
 };
 
+/* A mutex of glibc is larger on aarch64: what lies behind two of them is looked for in both places. */
+static void fit_one(const struct dt_layout *table, uint32_t more, bool endless)
+{
+	uint8_t runtime[4096] = {0}, interpreter[4096] = {0};
+	const struct dt_recorded_range ranges[] = {{RUNTIME, runtime, sizeof(runtime)},
+						   {INTERPRETER, interpreter, sizeof(interpreter)}};
+	bool known = table->runtime.auto_interpreter != DT_ABSENT;
+	uint32_t moved = known && !endless && more == 16 ? more : 0;
+	struct dt_layout layout = *table;
+	struct dt_mem *mem;
+
+	if (known) {
+		put64(runtime + table->runtime.interpreters_head, INTERPRETER);
+		put64(interpreter + table->interpreter.next, endless ? INTERPRETER : 0);
+		put64(runtime + table->runtime.auto_interpreter + more, endless ? THREAD : INTERPRETER);
+	}
+	assert_int_equal(dt_mem_open_recorded(ranges, DT_COUNT(ranges), &mem), 0);
+	dt_find_fit(mem, RUNTIME, &layout);
+	dt_mem_free(mem);
+	assert_int_equal(layout.gil.size, table->gil.size + moved);
+	assert_int_equal(layout.gil.locked, table->gil.locked);
+	assert_int_equal(layout.runtime.tstate_current, table->runtime.tstate_current + moved);
+	assert_int_equal(layout.runtime.gil, table->runtime.gil);
+}
+
+static void test_fit(void **state)
+{
+	(void)state;
+	for (const struct dt_layout *const *table = dt_layouts; *table; table++)
+		for (uint32_t more = 0; more <= 24; more += 8) {
+			fit_one(*table, more, false);
+			fit_one(*table, more, true);
+		}
+}
+
 static int note_hit(void *context, uint64_t address, bool cookie)
 {
 	struct hits *hits = context;
@@ -450,6 +485,7 @@ int main(void)
 	    cmocka_unit_test(test_proof_refuses),
 	    cmocka_unit_test(test_proof_of_a_loop_ends),
 	    cmocka_unit_test(test_not_begun),
+	    cmocka_unit_test(test_fit),
 	    cmocka_unit_test(test_scan_block),
 	    cmocka_unit_test(test_scan_across_blocks),
 	};

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "machine/machine.h"
 #include "proc/proc.h"
 
 static void a_name_may_hold_anything(void **state)
@@ -102,17 +103,17 @@ static void calls_have_three_forms(void **state)
 static void system_calls_have_names(void **state)
 {
 	(void)state;
-	assert_string_equal(dt_syscall_name(SYS_read), "read");
-	assert_string_equal(dt_syscall_name(SYS_futex), "futex");
-	assert_string_equal(dt_syscall_name(SYS_clock_nanosleep), "clock_nanosleep");
-	assert_null(dt_syscall_name(-1));
-	assert_null(dt_syscall_name(1L << 40));
-	assert_true(dt_syscall_waits(SYS_futex));
-	assert_true(dt_syscall_waits(SYS_epoll_pwait));
-	assert_true(dt_syscall_waits(SYS_wait4));
-	assert_false(dt_syscall_waits(SYS_read));
-	assert_false(dt_syscall_waits(SYS_connect));
-	assert_false(dt_syscall_waits(-1));
+	assert_string_equal(dt_machine_call(dt_machine_here(), SYS_read), "read");
+	assert_string_equal(dt_machine_call(dt_machine_here(), SYS_futex), "futex");
+	assert_string_equal(dt_machine_call(dt_machine_here(), SYS_clock_nanosleep), "clock_nanosleep");
+	assert_null(dt_machine_call(dt_machine_here(), -1));
+	assert_null(dt_machine_call(dt_machine_here(), 1L << 40));
+	assert_true(dt_call_waits("futex"));
+	assert_true(dt_call_waits("epoll_pwait"));
+	assert_true(dt_call_waits("wait4"));
+	assert_false(dt_call_waits("read"));
+	assert_false(dt_call_waits("connect"));
+	assert_false(dt_call_waits(NULL));
 }
 
 /* A thread that stays in read() on a pipe until it is written to. */
@@ -164,7 +165,7 @@ static void a_thread_is_seen(void **state)
 	assert_int_equal(call.args[0], blocked.pipe[0]);
 	assert_int_equal(dt_thread_stat(&proc, blocked.tid, &stat), 0);
 	assert_string_equal(stat.comm, "odd ) name");
-	assert_int_equal(stat.policy, sched_getscheduler(0));
+	assert_int_equal(stat.policy, syscall(SYS_sched_getscheduler, 0)); /* musl has no other way */
 	assert_int_equal(dt_proc_threads(&proc, &tids, &count), 0);
 	assert_true(count >= 2);
 	for (size_t i = 0; i < count; i++) {
@@ -259,10 +260,11 @@ static pid_t start(char *const arguments[])
 	assert_int_equal(dt_proc_open(pid, &proc), 0);
 	do
 		rc = dt_thread_call(&proc, pid, &call);
-	while ((rc || call.running || !dt_syscall_waits(call.number)) && dt_clock_ns() < deadline && !usleep(1000));
+	while ((rc || call.running || !dt_call_waits(dt_machine_call(dt_machine_here(), call.number))) &&
+	       dt_clock_ns() < deadline && !usleep(1000));
 	dt_proc_release(&proc);
 	assert_int_equal(rc, 0);
-	assert_true(dt_syscall_waits(call.number));
+	assert_true(dt_call_waits(dt_machine_call(dt_machine_here(), call.number)));
 	return pid;
 }
 
