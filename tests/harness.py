@@ -33,6 +33,21 @@ TARGETS = ROOT / "tests" / "targets"
 BUILD = (ROOT / os.environ.get("DARTER_BUILD", "build")).resolve()
 DARTER = BUILD / "darter"
 FULL = os.environ.get("DARTER_FULL") == "1"
+
+
+def one_of_each_shape():
+    """Versions between which nothing has changed in how a stack is walked and held are one shape, and so are builds of the
+    same version, except those without a GIL."""
+    shapes = {}
+    for python in sorted(USABLE, key=lambda python: (bool(python.missing), python is not SYSTEM, python.debug, python.traced)):
+        first = [since for since in ((2, 7), (3, 6), (3, 8), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
+                 if python.version[:2] >= since][-1]
+        if not python.threaded or first >= (3, 14):  # since when each thread has code of its own
+            shapes.setdefault("free-threaded" if python.threaded else first, python)
+    return sorted(shapes.values(), key=lambda python: (python.version, python.label))
+
+
+SHAPES = USABLE if FULL else one_of_each_shape()  # for what takes long
 DEADLINE = 60  # seconds that a condition may take before a test gives up on it; never a measure of speed
 
 

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, Python, alone, each, limit, need_program, need_root, \
+from harness import BUILD, FULL, SHAPES, SYSTEM, TARGETS, USABLE, Python, alone, each, limit, need_program, need_root, \
     record_figure, size, skip, target, visible
 
 VARIANTS = ["single", "threads", "generators", "coroutines", "churn", "deep", "exceptions", "callbacks",
@@ -81,7 +81,7 @@ def report(name, rows):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @limit(7200)
 def test_no_stack_is_a_mixture(python):
     rows = []
@@ -98,7 +98,7 @@ def test_no_stack_is_a_mixture(python):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @limit(7200)
 def test_each_way_to_prove_a_stack(python):
     rows = []
@@ -230,7 +230,7 @@ LENT = {"busy": "single", "asleep": "releases", "gone": "releases"}
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @each(LENT)
 @limit(7200)
 def test_thread_states_run_by_others(python, maker):

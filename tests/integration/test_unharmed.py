@@ -14,8 +14,8 @@ import threading
 import time
 from pathlib import Path
 
-from harness import BUILD, DEADLINE, SYSTEM, USABLE, alone, children, each, limit, process_state, record_figure, size, \
-    target, visible, wait_for
+from harness import BUILD, DEADLINE, SHAPES, SYSTEM, USABLE, alone, children, each, limit, process_state, \
+    record_figure, size, target, visible, wait_for
 
 HAMMER = BUILD / "tests" / "hammer"
 WAYS = {"ladder": [], "pause": ["no-perch"], "never-pause": ["never-pause"]}
@@ -67,7 +67,7 @@ def play(python, lines, disturb=None):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @limit(3600)
 def test_killed_while_looking(python):
     rows = []
@@ -103,7 +103,7 @@ def test_a_thread_that_is_left_stopped_is_noticed():
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @each(WAYS)
 def test_system_calls_are_not_interrupted(python, way):
     with target(python, "interrupted.py") as program:
@@ -136,7 +136,7 @@ def all_sit(pid, tids):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @each(["", "busy"])
 @each(["ladder", "pause"])
 def test_calls_that_wait_are_left_alone(python, busy, way):
@@ -163,7 +163,7 @@ TRANSFERS = [["writes"], ["zeros"], ["sends"], ["randoms"], ["writes", "zeros", 
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @each(WAYS)
 @limit(1800)
 def test_transfers_are_not_cut_short(python, way):
@@ -204,7 +204,7 @@ def queue_signals(pid, count):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @each(WAYS)
 def test_signals_arrive_in_order(python, way):
     count = size(500, 5000)
@@ -218,7 +218,7 @@ def test_signals_arrive_in_order(python, way):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @each(WAYS)
 def test_children_and_other_programs(python, way):
     """fork, wait and exec while somebody looks."""
@@ -233,7 +233,7 @@ def test_children_and_other_programs(python, way):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @limit(1800)
 def test_a_program_that_ends_meanwhile(python):
     python.demand()
