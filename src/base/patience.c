@@ -125,6 +125,29 @@ static bool await_tick(struct worker *worker, uint64_t *passed)
 	return ended;
 }
 
+/* The step that the worker is inside of, SIZE_MAX if it is in none. */
+static size_t where(struct worker *worker, pid_t *tid)
+{
+	size_t at;
+
+	pthread_mutex_lock(&worker->mutex);
+	at = worker->stepping ? worker->at : SIZE_MAX;
+	*tid = worker->tid;
+	pthread_mutex_unlock(&worker->mutex);
+	return at;
+}
+
+/* False if the worker has got on meanwhile. */
+static bool leave(struct worker *worker, size_t at)
+{
+	bool left;
+
+	pthread_mutex_lock(&worker->mutex);
+	left = worker->left = worker->stepping && worker->at == at;
+	pthread_mutex_unlock(&worker->mutex);
+	return left;
+}
+
 /* Waits until the worker has ended (true) or one of its steps was blocked for too long: then it is left behind. */
 static bool await(struct worker *worker)
 {
@@ -132,15 +155,15 @@ static bool await(struct worker *worker)
 	size_t at = SIZE_MAX;
 
 	while (!await_tick(worker, &passed)) {
-		pthread_mutex_lock(&worker->mutex);
-		if (!worker->stepping || worker->at != at)
+		pid_t tid;
+		size_t now = where(worker, &tid);
+
+		if (now == SIZE_MAX || now != at)
 			waited = 0;
-		else if (blocked(worker->tid))
+		else if (blocked(tid))
 			waited += passed;
-		at = worker->stepping ? worker->at : SIZE_MAX;
-		worker->left = waited >= limit;
-		pthread_mutex_unlock(&worker->mutex);
-		if (worker->left)
+		at = now;
+		if (waited >= limit && leave(worker, at))
 			return false;
 	}
 	return true;

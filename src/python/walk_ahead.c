@@ -20,7 +20,7 @@ struct group {
  * is below a frame in the same page of the kernel comes along at little cost. */
 static void step(struct dt_mem *mem, struct group *group, uint32_t offset, bool below)
 {
-	uint64_t places[2 * THREADS];
+	uint64_t places[2 * THREADS] = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < group->count; i++) {
