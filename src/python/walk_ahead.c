@@ -20,7 +20,7 @@ struct group {
  * is below a frame in the same page of the kernel comes along at little cost. */
 static void step(struct dt_mem *mem, struct group *group, uint32_t offset, bool below)
 {
-	uint64_t places[2 * THREADS] = {0};
+	uint64_t places[2 * THREADS];
 	size_t count = 0;
 
 	for (size_t i = 0; i < group->count; i++) {
@@ -32,7 +32,8 @@ static void step(struct dt_mem *mem, struct group *group, uint32_t offset, bool 
 			places[count++] = place - DT_IMAGE_PAGE;
 		places[count++] = place;
 	}
-	dt_mem_ahead(mem, places, count);
+	if (count)
+		dt_mem_ahead(mem, places, count);
 	for (size_t i = 0; i < group->count; i++)
 		if (group->next[i] && dt_mem_read_u64(mem, group->next[i] + offset, &group->next[i]) < 0)
 			group->next[i] = 0;

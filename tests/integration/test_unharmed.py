@@ -283,15 +283,11 @@ def test_ctrl_z_waits_until_nothing_is_held(python):
 @alone
 @each([python for python in USABLE if python.version >= (3, 12)])
 def test_two_at_the_same_program(python):
-    """Each finds threads that the other one holds: for a moment, which is no reason to give up. Where three threads have to
-    be held at once it does not always come to that."""
-    torn, looks = 0, size(20, 200)
+    """Each finds threads that the other one holds: for a moment, which is no reason to give up."""
     with target(python, "hammer.py", "interpreters") as program, followed(program.pid) as process:
-        for _ in range(looks):
+        for _ in range(size(20, 200)):
             done = subprocess.run([BUILD / "darter", "dump", "--json", str(program.pid)], capture_output=True, text=True,
                                   check=True)
             (snapshot,) = json.loads(done.stdout)["snapshots"]
-            assert not any("traced" in text for text in snapshot["warnings"]), snapshot
-            torn += snapshot["torn"] > 0
+            assert snapshot["torn"] == 0 and snapshot["warnings"] == [], snapshot
         assert process.poll() is None
-    assert torn * 4 <= looks, (torn, looks)
