@@ -125,6 +125,22 @@ def process_state(pid):
     return text[text.rindex(")") + 2]
 
 
+def wait_at_rest(pid):
+    """Waits until every thread of a process sleeps and none has been on a CPU between two looks."""
+    def look():
+        found = {}
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found[task.name] = (task / "schedstat").read_text().split()[2], process_state(f"{pid}/task/{task.name}")
+        return found
+
+    def rests():
+        first = look()
+        return all(state == "S" for _, state in first.values()) and look() == first
+
+    wait_for(rests, f"process {pid} to rest")
+
+
 def children(pid):
     """Pids of the direct children of a process."""
     found = []

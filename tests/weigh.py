@@ -1,4 +1,4 @@
-"""Darter on the scales: what it printed, its memory and its CPU time. Under the sanitizers, whether they found something."""
+"""Darter on the scales: what it printed, its memory and its time. Under the sanitizers, whether they found something."""
 
 import dataclasses
 import os
@@ -13,13 +13,14 @@ MEMORY = 200 << 10  # KiB that darter may use, whatever it is given to read
 ASAN = (ROOT / os.environ.get("DARTER_BUILD_ASAN", "build-asan")).resolve()
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=99"}
 
-# Starts a program and says its exit code, its greatest use of memory and its CPU time. The kernel counts what the parent
+# Starts a program and says its exit code, its greatest use of memory and how long it took. The kernel counts what the parent
 # used before the program began, too: this parent is small.
 WEIGH = """
-import os, sys
+import os, sys, time
 files = [(os.POSIX_SPAWN_OPEN, number, path, os.O_WRONLY | os.O_CREAT, 0o600) for number, path in enumerate(sys.argv[1:3], 1)]
+begin = time.monotonic()
 _, status, used = os.wait4(os.posix_spawn(sys.argv[3], sys.argv[3:], os.environ, file_actions=files), 0)
-print(os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru_stime)
+print(os.waitstatus_to_exitcode(status), used.ru_maxrss, time.monotonic() - begin)
 """
 
 
@@ -34,7 +35,7 @@ class Run:
     out: bytes
     err: str
     kilobytes: int
-    seconds: float  # of CPU
+    seconds: float
 
 
 def weighed(*args, limit=100, build=None):

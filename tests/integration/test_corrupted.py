@@ -3,7 +3,7 @@
 import contextlib
 
 import spoil
-from harness import USABLE, limit, record_figure, target
+from harness import USABLE, limit, record_figure, target, wait_at_rest
 from layouts import layout_of
 
 HERE = [python for python in USABLE if not python.missing]
@@ -11,8 +11,9 @@ HERE = [python for python in USABLE if not python.missing]
 
 @contextlib.contextmanager
 def damaged(python, layout, kind, chance):
-    """A process of its own for each damage."""
+    """A process of its own for each damage, which does not touch it any more: it would not survive that."""
     with target(python, "truth_threads.py", "named") as program:
+        wait_at_rest(program.pid)
         with spoil.Memory(f"/proc/{program.pid}/mem") as memory:
             structures = spoil.Structures(memory, layout, spoil.runtime_of(program.pid))
             assert spoil.spoil(structures, kind, chance), kind
