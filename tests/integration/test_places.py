@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 import truths
-from harness import BUILD, FULL, SYSTEM, USABLE, alone, children, darter, each, need_program, need_root, process_state, skip, \
-    target, wait_for
+from harness import BUILD, FULL, SYSTEM, TARGETS, USABLE, alone, children, darter, each, need_program, need_root, \
+    process_state, skip, target, wait_for
 
 NOBODY = 65534
 # A shared and a static build, the newest, and one from before thread ids were kept: all of them in the full tier.
@@ -83,7 +83,7 @@ def test_without_any_right_on_ones_own_program():
     plain = [need_program("setpriv"), f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        for file in [*Path(__file__).parent.parent.joinpath("targets").glob("truth*.py"), BUILD / "darter"]:
+        for file in [*TARGETS.glob("*.py"), BUILD / "darter"]:
             subprocess.run(["cp", file, folder], check=True)
         with target(SYSTEM, Path(folder, MIXED), wrap=plain) as program:
             truths.check(program, wrap=plain, build=folder)
