@@ -205,7 +205,8 @@ def test_threads_made_in_c(python):
     if python.root:
         skip("the library with the threads is of this machine's own root")
     rows = []
-    for variant in ("borrowed", "brief"):
+    # A build with assertions ends where a thread state without a GIL, whose heap is its thread's own, is run by another.
+    for variant in ("borrowed", "brief") if not (python.threaded and python.debug) else ("brief",):
         found = hammer(python, variant, size(300, 20000), arguments=[HAMMER.parent / "strange.so"])
         not_torn(found, f"{python.label} {variant}")
         rows.append(line(variant, found))
