@@ -6,7 +6,7 @@
 #include "sample/agree.h"
 #include "sample/look.h"
 
-#define HELD_LOOK      DT_AGREE_LOOKS /* each fifth: when looks may first agree, and the last one */
+#define HELD_LOOK      DT_AGREE_LOOKS /* each fifth, when looks may first agree, and the last one */
 #define AGREE_ATTEMPTS 25
 #define JITTER_NS      250000
 
@@ -57,11 +57,11 @@ static enum dt_proof *find_proofs(struct dt_sampler *s)
 
 /* Free-threaded: that one thread cannot be held is no reason to believe less of the others. Now and then a look is
  * taken while those are held that can be; as a rule the first time is enough, for who computes in C keeps his stack. */
-static int look_once(struct dt_sampler *s, int number, enum dt_proof **proofs)
+static int look_once(struct dt_sampler *s, bool held, enum dt_proof **proofs)
 {
 	int rc = 0;
 
-	if (s->python->layout.free_threaded && number % HELD_LOOK == HELD_LOOK - 1) {
+	if (s->python->layout.free_threaded && held) {
 		dt_holds_take_some(&s->holds, &s->suspects);
 		rc = dt_look_collect(s);
 	}
@@ -83,15 +83,16 @@ int dt_look_until_agreed(struct dt_sampler *s)
 	struct dt_look *look = &s->look;
 	enum dt_proof *proofs = NULL;
 
-	for (int i = 0; i < AGREE_ATTEMPTS && (i == 0 || !dt_look_late(s)); i++) {
+	for (int i = 0, last = 0; !last; i++) {
 		size_t missing = 0;
 		int rc = dt_look_collect(s);
 
 		if (rc < 0)
 			return rc;
+		last = i == AGREE_ATTEMPTS - 1 || dt_look_late(s);
 		s->current ^= 1;
 		jitter(s);
-		rc = look_once(s, i, &proofs);
+		rc = look_once(s, last || i % HELD_LOOK == HELD_LOOK - 1, &proofs);
 		if (rc < 0 || !proofs)
 			return rc < 0 ? rc : -ENOMEM;
 		if (dt_agree_step(&before, &look->walk, &s->arenas[s->current], &now) < 0)

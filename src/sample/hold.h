@@ -9,8 +9,8 @@
 #include "sample/perch.h"
 #include "sample/suspects.h"
 
-#define DT_HOLDS 256 /* threads stopped at once */
-#define DT_MET   32  /* threads that are remembered as met with or without the GIL */
+#define DT_HOLDS 1024 /* threads stopped at once */
+#define DT_MET   32   /* threads that are remembered as met with or without the GIL */
 
 enum dt_verdict {
 	DT_PROVEN,
