@@ -105,7 +105,7 @@ struct dt_thread {
 	const char *syscall; /* name of the system call it is in, or NULL */
 	bool gil;            /* holds the GIL of its interpreter */
 	bool main;           /* the interpreter's main thread */
-	bool gc;             /* its interpreter is collecting garbage, and it is the one that does it */
+	bool gc;             /* it runs while garbage is collected: by itself, or by one that waits in a finalizer */
 	bool torn;           /* its stack could not be proven: frames were left out */
 	bool faulting;       /* of a core file: the thread that got the signal */
 	enum dt_proof proof;

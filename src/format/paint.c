@@ -98,7 +98,7 @@ void dt_describe_state(struct dt_buf *buf, const struct dt_thread *thread)
 	if (thread->gil)
 		dt_buf_puts(buf, ", holds the GIL");
 	if (thread->gc)
-		dt_buf_puts(buf, ", collecting garbage");
+		dt_buf_puts(buf, ", during a garbage collection");
 }
 
 int dt_flush(struct dt_buf *buf, FILE *out)

@@ -51,7 +51,8 @@ static const struct dt_frame *build_frames(struct dt_target *target, const struc
 	return frames;
 }
 
-/* Whether the collector is at work in this thread. Where no GIL tells who runs Python, it is so if nobody else does. */
+/* Whether this thread runs Python while garbage is collected. Where no GIL tells who does, it is so if nobody else is
+ * attached. */
 static bool collects(const struct dt_look *look, const struct dt_look_thread *thread)
 {
 	const struct dt_walk_interpreter *interpreter = &look->walk.interpreters[thread->walk->interpreter];
