@@ -57,7 +57,8 @@ const struct dt_core_info *dt_core_info(const struct dt_core *core);
  * -ENOENT, -ESTALE (another file) or another errno. */
 int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map);
 
-/* Opens another file of the process, a source file: below the root. */
+/* Opens another file of the process, a source file: below the root. Where the process was is not told: a relative path
+ * starts at our own current directory. */
 int dt_core_open_file(const struct dt_core *core, const char *path);
 
 /* What is wrong with files that were asked for so far, one sentence each in the arena: first of all the one at `first`

@@ -95,6 +95,8 @@ static int open_named(const struct dt_core *core, const struct core_file *file)
 
 	if (core->exe && core->program < core->file_count && file == &core->files[core->program])
 		return open_plain(core->exe);
+	if (file->path[0] != '/')
+		return -ENOENT;
 	if (length <= cut || strcmp(file->path + length - cut, mark) != 0)
 		return dt_open_below(core->root, file->path);
 	name = strndup(file->path, length - cut);
@@ -158,7 +160,7 @@ int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map)
 
 int dt_core_open_file(const struct dt_core *core, const char *path)
 {
-	return dt_open_below(core->root, path);
+	return dt_open_below(path[0] == '/' ? core->root : AT_FDCWD, path);
 }
 
 /* ---- what to tell ---- */
