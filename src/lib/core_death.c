@@ -87,8 +87,9 @@ static struct dt_core_death *describe_death(struct dt_target *target)
 	return death->signal_name ? death : NULL;
 }
 
-/* The thread that got the signal comes first; one that never ran Python is added. */
-static int order_threads(struct dt_target *target)
+/* The thread that got the signal comes first; one that never ran Python is added. Where the lists of threads lead into
+ * missing memory it may have run Python. */
+static int order_threads(struct dt_target *target, bool lists_whole)
 {
 	const struct dt_core_info *info = dt_core_info(target->core);
 	struct dt_snapshot *snapshot = &target->snapshot;
@@ -114,7 +115,11 @@ static int order_threads(struct dt_target *target)
 		threads[0] = threads[at];
 		memmove(threads + at, threads + at + 1, (snapshot->thread_count - at) * sizeof(*threads));
 	} else {
-		threads[0] = (struct dt_thread){.tid = (uint64_t)tid, .ns_tid = (uint64_t)tid, .proof = DT_PROOF_STILL};
+		threads[0] = (struct dt_thread){.tid = (uint64_t)tid,
+						.ns_tid = (uint64_t)tid,
+						.torn = !lists_whole,
+						.proof = lists_whole ? DT_PROOF_STILL : DT_PROOF_NONE};
+		snapshot->torn += !lists_whole;
 		if (from->told)
 			threads[0].state = dt_state_of_call(info->machine, &from->call, 0, 0, &threads[0].syscall);
 		threads[0].name = tid == info->pid && info->name[0] ? info->name : NULL;
@@ -186,7 +191,8 @@ int dt_core_describe(struct dt_target *target, const struct dt_look *look, struc
 	snapshot->ppid = info->ppid;
 	snapshot->taken_ns = info->taken_ns;
 	snapshot->core = describe_death(target);
-	if (!snapshot->core || order_threads(target) < 0 || add_warnings(target, look->walk.lists_whole) < 0)
+	if (!snapshot->core || order_threads(target, look->walk.lists_whole) < 0 ||
+	    add_warnings(target, look->walk.lists_whole) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	return 0;
 }
