@@ -1,7 +1,9 @@
 /* What only the snapshot of a core file has: how the process ended, who got the signal, what is missing. */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/util.h"
 #include "lib/target.h"
 #include "sample/state.h"
@@ -10,6 +12,7 @@
 #define WARNINGS      (6 + COMPLAINTS)
 #define STACKS_LOOKED 1024 /* at, for being empty */
 #define STACK_BYTES   256
+#define WHO_BYTES     80 /* of a command, in an error */
 
 /* Not from the C library: a core may come from a machine with signals that this one's does not name. */
 static const char *signal_name(int number)
@@ -22,6 +25,39 @@ static const char *signal_name(int number)
 	};
 
 	return number > 0 && number < (int)DT_COUNT(names) ? names[number] : NULL;
+}
+
+/* As much of the command as fits, no character in halves. */
+static int command_length(const char *command)
+{
+	size_t length = strnlen(command, WHO_BYTES);
+
+	if (command[length])
+		while (length && ((unsigned char)command[length] & 0xc0) == 0x80)
+			length--;
+	return (int)length;
+}
+
+void dt_core_say_who(const struct dt_core_info *info, struct dt_error *err)
+{
+	struct dt_buf who = DT_BUF_INIT;
+	const char *name = signal_name(info->signal);
+	size_t length = strlen(err->message);
+
+	if (info->pid)
+		dt_buf_printf(&who, ", process %d", info->pid);
+	if (info->command[0]) {
+		int shown = command_length(info->command);
+
+		dt_buf_printf(&who, ", %.*s%s", shown, info->command, info->command[shown] ? "..." : "");
+	}
+	if (name)
+		dt_buf_printf(&who, ", killed by %s", name);
+	else if (info->signal)
+		dt_buf_printf(&who, ", killed by signal %d", info->signal);
+	if (!who.failed && who.length)
+		snprintf(err->message + length, sizeof(err->message) - length, " (%s)", who.data + 2);
+	dt_buf_release(&who);
 }
 
 /* By signal and si_code; "0x%llx" is the address. */
@@ -147,6 +183,24 @@ static size_t empty_stacks(struct dt_target *target)
 	return count;
 }
 
+/* A core that is not whole cannot tell whether a file is another one. Files that Python does not need are spoken of
+ * where nothing else explains that something is missing. */
+static size_t add_complaints(struct dt_target *target, bool lists_whole, const char **texts)
+{
+	const struct dt_core_info *info = dt_core_info(target->core);
+	bool broken = info->damaged || info->size < info->whole;
+	struct dt_core_asked asked = {
+	    .library = target->python.library,
+	    .kinds = DT_CORE_ABSENT | DT_CORE_UNSURE | (broken ? 0 : DT_CORE_REPLACED),
+	};
+	size_t count = dt_core_complaints(target->core, &asked, &target->arena, texts, COMPLAINTS);
+
+	if (count || broken || (!target->snapshot.torn && lists_whole))
+		return count;
+	asked.others = true;
+	return dt_core_complaints(target->core, &asked, &target->arena, texts, COMPLAINTS);
+}
+
 static int add_warnings(struct dt_target *target, bool lists_whole)
 {
 	const struct dt_core_info *info = dt_core_info(target->core);
@@ -174,7 +228,7 @@ static int add_warnings(struct dt_target *target, bool lists_whole)
 		texts[count++] = dt_arena_printf(
 		    &target->arena,
 		    "the C stacks of %zu threads are empty in the core: whoever made it could not read them", empty);
-	count += dt_core_complaints(target->core, target->python.library, &target->arena, texts + count, COMPLAINTS);
+	count += add_complaints(target, lists_whole, texts + count);
 	snapshot->warnings = texts;
 	snapshot->warning_count = count;
 	for (size_t i = 0; i < count; i++)
