@@ -89,7 +89,7 @@ enum dt_proof {
 struct dt_frame {
 	const char *name;    /* qualified where Python keeps that (3.11+) */
 	const char *file;    /* as the code object has it, unshortened */
-	const char *source;  /* the line's text without indentation, or NULL */
+	const char *source;  /* the line's text without indentation; NULL: not to be had, or not the one that runs */
 	uint32_t line;       /* 0: the code has no line there */
 	uint32_t first_line; /* of the function */
 	bool entry;          /* C called into Python here */
@@ -143,7 +143,7 @@ struct dt_snapshot {
 	const char *library;    /* file that holds the interpreter; equal to executable if linked in */
 	const char *command;    /* its arguments, joined by spaces; control characters stay as they are */
 	const char *container;  /* container id or pod, or NULL */
-	uint64_t taken_ns;      /* CLOCK_REALTIME */
+	uint64_t taken_ns;      /* CLOCK_REALTIME; of a core the time of the file */
 	uint64_t window_ns;     /* time from first to last byte read of the look that is shown */
 	unsigned interpreters;
 	unsigned looks;                   /* looks that were needed */

@@ -89,7 +89,8 @@ int core_read_command(struct dt_core *core)
 	size_t size, first, argc, vector;
 	uint64_t top;
 
-	if (!stack || core->auxv_words < AUXV_WORDS)
+	/* What was decompressed behind a damage may lie elsewhere than it did: pointers lead to other texts. */
+	if (!stack || core->info.damaged || core->auxv_words < AUXV_WORDS)
 		return 0;
 	top = core->info.execfn & ~UINT64_C(7);
 	size = (size_t)DT_MIN(top - DT_MIN(top, (stack->start + 7) & ~UINT64_C(7)), SEARCHED);

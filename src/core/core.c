@@ -12,6 +12,7 @@
 #include "core/inside.h"
 #include "core/unpack.h"
 
+/* What may not be read gets its hint from whoever knows how to become root here. */
 static int fail_open(const char *path, int code, struct dt_error *err)
 {
 	switch (code) {
@@ -20,9 +21,7 @@ static int fail_open(const char *path, int code, struct dt_error *err)
 		return dt_fail(err, DT_ENOTFOUND, "there is no file %s", path);
 	case -EACCES:
 	case -EPERM:
-		dt_fail(err, DT_EPERMISSION, "%s may not be read", path);
-		dt_hint(err, "A core file belongs to the user whose program it was; sudo reads it");
-		return DT_EPERMISSION;
+		return dt_fail(err, DT_EPERMISSION, "%s may not be read", path);
 	default:
 		return dt_fail(err, DT_ERUNTIME, "%s cannot be read: %s", path, strerror(-code));
 	}
@@ -48,14 +47,34 @@ static int open_file(struct dt_core *core, struct dt_error *err)
 	return 0;
 }
 
+/* The same for a file or directory that an option names. */
+static int fail_option(const char *option, const char *kind, const char *path, int code, struct dt_error *err)
+{
+	switch (code) {
+	case -ENOENT:
+		return dt_fail(err, DT_ENOTFOUND, "%s: there is no %s %s", option, kind, path);
+	case -ENOTDIR:
+	case -EINVAL:
+		return dt_fail(err, DT_EUSAGE, "%s: %s is no %s", option, path, kind);
+	case -EACCES:
+	case -EPERM:
+		return dt_fail(err, DT_EPERMISSION, "%s: %s may not be read", option, path);
+	default:
+		return dt_fail(err, DT_ERUNTIME, "%s: %s cannot be read: %s", option, path, strerror(-code));
+	}
+}
+
 static int open_root(struct dt_core *core, const char *root, struct dt_error *err)
 {
+	size_t length = root ? strlen(root) : 0;
+
 	core->root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (core->root >= 0)
-		return 0;
-	if (errno == ENOTDIR)
-		return dt_fail(err, DT_EUSAGE, "%s is no directory", root);
-	return fail_open(root ? root : "/", -errno, err);
+	if (core->root < 0)
+		return fail_option("--root", "directory", root ? root : "/", -errno, err);
+	while (length && root[length - 1] == '/')
+		length--;
+	core->root_path = dt_arena_strndup(&core->arena, root ? root : "", length);
+	return core->root_path ? 0 : -ENOMEM;
 }
 
 static const char *machine_name(uint16_t machine)
@@ -80,17 +99,60 @@ static const char *machine_name(uint16_t machine)
 	}
 }
 
+static int fail_empty(const char *path, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "%s is empty", path);
+	dt_hint(err,
+		"the disk was full when the core was written, or 'ulimit -c' was too low in the shell that started the "
+		"program");
+	return DT_ERUNTIME;
+}
+
+/* What begins like something else that one may have instead. */
+static int fail_no_core(const char *path, const uint8_t *head, size_t size, struct dt_error *err)
+{
+	static const uint8_t old_lz4[] = {0x02, 0x21, 0x4c, 0x18};
+
+	if (size < sizeof(old_lz4) || memcmp(head, old_lz4, sizeof(old_lz4)) != 0)
+		return dt_fail(err, DT_ERUNTIME, "%s is not a core file", path);
+	dt_fail(err, DT_EUNSUPPORTED,
+		"%s is compressed with lz4 in its old format ('lz4 -l'), which darter does not read", path);
+	dt_hint(err, "'lz4 -d' decompresses it; give darter the result");
+	return DT_EUNSUPPORTED;
+}
+
+static int fail_machine(const char *path, const Elf64_Ehdr *header, struct dt_error *err)
+{
+	bool little = header->e_ident[EI_DATA] == ELFDATA2LSB;
+	const char *name = little ? machine_name(header->e_machine) : "a big-endian kind";
+
+	if (header->e_ident[EI_CLASS] == ELFCLASS32)
+		return dt_fail(
+		    err, DT_EUNSUPPORTED,
+		    "%s is of a 32-bit program; darter reads cores of 64-bit programs, on x86_64 and aarch64", path);
+	if (header->e_ident[EI_CLASS] != ELFCLASS64)
+		return dt_fail(err, DT_ERUNTIME, "the headers of %s are damaged", path);
+	if (name)
+		return dt_fail(err, DT_EUNSUPPORTED,
+			       "%s is of another kind of machine (%s); darter reads cores of x86_64 and aarch64", path,
+			       name);
+	return dt_fail(err, DT_EUNSUPPORTED, "%s is of an unknown kind of machine (number %u)", path,
+		       header->e_machine);
+}
+
 /* The first bytes decide what to say. */
 static int check_head(struct dt_core *core, struct dt_error *err)
 {
-	const char *path = core->info.path, *name;
+	const char *path = core->info.path;
 	Elf64_Ehdr header = {0};
 	ssize_t got = pread(core->fd, &header, sizeof(header), 0);
 
 	if (got < 0)
 		return fail_open(path, -errno, err);
+	if (!got)
+		return fail_empty(path, err);
 	if (got < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return dt_fail(err, DT_ERUNTIME, "%s is not a core file", path);
+		return fail_no_core(path, header.e_ident, (size_t)got, err);
 	if (got < (ssize_t)sizeof(header))
 		return dt_fail(err, DT_ERUNTIME, "%s is cut short: only %zd bytes are there", path, got);
 	if (header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_type != ET_CORE) {
@@ -99,14 +161,39 @@ static int check_head(struct dt_core *core, struct dt_error *err)
 		return DT_ERUNTIME;
 	}
 	core->info.machine = dt_machine_of(header.e_machine);
-	name = header.e_ident[EI_DATA] == ELFDATA2LSB ? machine_name(header.e_machine) : "a big-endian kind";
 	if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB && core->info.machine)
 		return 0;
-	if (name)
-		return dt_fail(err, DT_EUNSUPPORTED,
-			       "%s is of another kind of machine (%s); darter reads cores of x86_64 and aarch64", path,
-			       name);
-	return dt_fail(err, DT_EUNSUPPORTED, "%s is of an unknown kind of machine (number %u)", path, header.e_machine);
+	return fail_machine(path, &header, err);
+}
+
+/* The program that was given, whether it will be needed or not. */
+static int check_exe(const struct dt_core *core, struct dt_error *err)
+{
+	dt_auto_close int fd = core->exe ? core_open_given(core->exe) : -1;
+	const char *machine;
+	struct dt_elf *elf;
+	bool core_file, other;
+	int rc;
+
+	if (!core->exe)
+		return 0;
+	rc = fd < 0 ? fd : dt_elf_open(fd, &elf);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc == -ENOEXEC)
+		return dt_fail(err, DT_ERUNTIME, "--exe: %s is no 64-bit program", core->exe);
+	if (rc < 0)
+		return fail_option("--exe", "file", core->exe, rc, err);
+	machine = machine_name(dt_elf_machine(elf));
+	core_file = dt_elf_type(elf) == ET_CORE;
+	other = dt_machine_of(dt_elf_machine(elf)) != core->info.machine;
+	dt_elf_free(elf);
+	if (core_file)
+		return dt_fail(err, DT_ERUNTIME, "--exe: %s is a core file, not a program", core->exe);
+	if (other)
+		return dt_fail(err, DT_ERUNTIME, "--exe: %s is a program of %s, and the core is of %s", core->exe,
+			       machine ? machine : "another kind of machine", core->info.machine->name);
+	return 0;
 }
 
 /* How large the file should be: as far as its segments go. */
@@ -135,6 +222,7 @@ static int read_headers(struct dt_core *core, struct dt_error *err)
 		return rc == -ENOMEM ? rc : fail_open(core->info.path, rc, err);
 	core->info.whole = DT_MAX(whole_size(core), core->info.size);
 	rc = core_read_notes(core);
+	core->info.files_told = core->rows != NULL;
 	if (rc == 0)
 		rc = core_guess_rows(core);
 	if (rc == 0)
@@ -161,6 +249,8 @@ int dt_core_open(const char *path, const char *root, const char *exe, struct dt_
 		rc = open_root(core, root, err);
 	if (rc == 0)
 		rc = check_head(core, err);
+	if (rc == 0)
+		rc = check_exe(core, err);
 	if (rc == 0)
 		rc = read_headers(core, err);
 	if (rc == 0) {

@@ -17,7 +17,8 @@
 
 struct dt_core;
 
-/* root and exe may be NULL: the files of this host, and the program under the path that it had. */
+/* root and exe may be NULL: the files of this host, and the program under the path that it had. An exe that is no
+ * program of the core's machine is refused. */
 int dt_core_open(const char *path, const char *root, const char *exe, struct dt_core **core, struct dt_error *err);
 void dt_core_free(struct dt_core *core);
 
@@ -41,6 +42,7 @@ struct dt_core_info {
 	const char *program;            /* path of the program file, "" if not told */
 	uint64_t taken_ns;              /* when the file was last written */
 	uint64_t size, whole;           /* bytes that are there, and that should be; decompressed */
+	bool files_told;                /* which files were mapped */
 	bool damaged;                   /* it was compressed, and could not be decompressed to its end */
 	int signal;                     /* that ended it; 0: none, it was alive */
 	int signal_code;                /* si_code */
@@ -57,13 +59,33 @@ const struct dt_core_info *dt_core_info(const struct dt_core *core);
  * -ENOENT, -ESTALE (another file) or another errno. */
 int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map);
 
-/* Opens another file of the process, a source file: below the root. */
+/* Opens another file of the process, a source file: below the root. Where the process was is not told: a relative path
+ * starts at our own current directory. */
 int dt_core_open_file(const struct dt_core *core, const char *path);
 
-/* What is wrong with files that were asked for so far, one sentence each in the arena: first of all the one at `first`
- * (a path, or NULL). Returns how many, at most max; of more than that the last sentence says so. A text is NULL if
- * memory is out. */
-size_t dt_core_complaints(const struct dt_core *core, const char *first, struct dt_arena *arena, const char **texts,
-			  size_t max);
+/* What may be wrong with a file that was mapped. */
+enum {
+	DT_CORE_ABSENT = 1,   /* it cannot be opened, or is no program or library */
+	DT_CORE_REPLACED = 2, /* it is not the one that was mapped: not used */
+	DT_CORE_UNSURE = 4,   /* used, though the core has nothing to compare it with */
+};
+
+struct dt_core_asked {
+	const char *library; /* path of the file that holds the interpreter; "": not known */
+	bool others;         /* not of the files that Python needs, but of all others */
+	unsigned kinds;      /* what to tell */
+};
+
+/* What is wrong with files that were used so far, one sentence each in the arena. Needed is what holds the interpreter;
+ * as long as that is not known, the program and what is named like Python. Returns how many, at most max; of more than
+ * that the last sentence says so. A text is NULL if memory is out. */
+size_t dt_core_complaints(const struct dt_core *core, const struct dt_core_asked *asked, struct dt_arena *arena,
+			  const char **texts, size_t max);
+
+/* Whether we may not read a file that Python needs. */
+bool dt_core_forbidden(const struct dt_core *core, const char *library);
+
+/* The program that was given was used, or would have been, and nothing shows that it is that of the core. */
+bool dt_core_exe_in_doubt(const struct dt_core *core);
 
 #endif

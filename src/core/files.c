@@ -73,7 +73,7 @@ static enum core_file_state compare(struct dt_core *core, const struct core_file
 		   : FILE_OTHER;
 }
 
-static int open_plain(const char *path)
+int core_open_given(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
@@ -86,6 +86,16 @@ static int open_plain(const char *path)
 	return -EINVAL;
 }
 
+static bool is_program(const struct dt_core *core, const struct core_file *file)
+{
+	return core->program < core->file_count && file == &core->files[core->program];
+}
+
+static bool given(const struct dt_core *core, const struct core_file *file)
+{
+	return core->exe && is_program(core, file);
+}
+
 /* Behind the name of a file that was deleted stands " (deleted)"; what has that name now may be the same. */
 static int open_named(const struct dt_core *core, const struct core_file *file)
 {
@@ -93,8 +103,10 @@ static int open_named(const struct dt_core *core, const struct core_file *file)
 	size_t length = strlen(file->path), cut = sizeof(mark) - 1;
 	dt_auto_free char *name = NULL;
 
-	if (core->exe && core->program < core->file_count && file == &core->files[core->program])
-		return open_plain(core->exe);
+	if (given(core, file))
+		return core_open_given(core->exe);
+	if (file->path[0] != '/')
+		return -ENOENT;
 	if (length <= cut || strcmp(file->path + length - cut, mark) != 0)
 		return dt_open_below(core->root, file->path);
 	name = strndup(file->path, length - cut);
@@ -158,7 +170,7 @@ int dt_core_open_mapped(struct dt_core *core, const struct dt_map *map)
 
 int dt_core_open_file(const struct dt_core *core, const char *path)
 {
-	return dt_open_below(core->root, path);
+	return dt_open_below(path[0] == '/' ? core->root : AT_FDCWD, path);
 }
 
 /* ---- what to tell ---- */
@@ -169,54 +181,104 @@ static void put_id(char *text, const uint8_t *id, size_t length)
 		sprintf(text + 2 * i, "%02x", id[i]);
 }
 
-static bool given(const struct dt_core *core, const struct core_file *file)
+static bool named_like_python(const char *path)
 {
-	return core->exe && core->program < core->file_count && file == &core->files[core->program];
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
 }
 
-/* Of a file that is no program nothing is told, unless somebody says that it is one. */
-static bool to_be_told(const struct dt_core *core, const struct core_file *file)
+/* What holds the interpreter; as long as that is not known, what may hold it. */
+static bool needed(const struct dt_core *core, const struct core_file *file, const char *library)
 {
-	if (file->state == FILE_NONE)
-		return given(core, file) || (file->why != ENOEXEC && file->why != EINVAL);
-	return file->state == FILE_UNSURE || file->state == FILE_OTHER;
+	if (library[0])
+		return !strcmp(file->path, library);
+	return is_program(core, file) || named_like_python(file->path);
+}
+
+static bool to_be_told(const struct dt_core *core, const struct core_file *file, const struct dt_core_asked *asked)
+{
+	bool no_program = file->why == ENOEXEC || file->why == EINVAL;
+
+	if (needed(core, file, asked->library) == asked->others)
+		return false;
+	switch (file->state) {
+	case FILE_NONE: /* others may well be no programs */
+		return (asked->kinds & DT_CORE_ABSENT) && !(asked->others && no_program);
+	case FILE_OTHER:
+		return asked->kinds & DT_CORE_REPLACED;
+	case FILE_UNSURE:
+		return asked->kinds & DT_CORE_UNSURE;
+	default:
+		return false;
+	}
+}
+
+static const char *why_absent(const struct core_file *file)
+{
+	switch (file->why) {
+	case ENOEXEC:
+		return "it is no program";
+	case EINVAL:
+		return "it is no regular file";
+	default:
+		return strerror(file->why);
+	}
 }
 
 static const char *complain(const struct dt_core *core, const struct core_file *file, struct dt_arena *arena)
 {
-	const char *path = given(core, file) ? core->exe : file->path;
+	const char *root = given(core, file) ? "" : core->root_path, *path = given(core, file) ? core->exe : file->path;
 	uint8_t id[64];
 	char text[2 * sizeof(id) + 1] = "";
 
 	if (file->state == FILE_UNSURE)
 		return dt_arena_printf(
-		    arena, "%s may not be the file that the process had: the core has nothing to compare it with",
-		    path);
+		    arena, "%s%s may not be the file that the process had: the core has nothing to compare it with",
+		    root, path);
 	if (file->state == FILE_NONE)
-		return dt_arena_printf(arena, "%s cannot be read: %s", path,
-				       file->why == ENOEXEC ? "it is no program" : strerror(file->why));
+		return dt_arena_printf(arena, "%s%s cannot be read: %s", root, path, why_absent(file));
 	put_id(text, id, mapped_id((struct dt_core *)core, file, id));
-	return dt_arena_printf(arena, "%s is not the file that the process had%s%s%s", path,
-			       text[0] ? " (build id " : "", text, text[0] ? ")" : "");
+	return dt_arena_printf(arena, "%s%s is not the file that the process had%s%s%s", root, path,
+			       text[0] ? " (that one had the build id " : "", text, text[0] ? ")" : "");
 }
 
-size_t dt_core_complaints(const struct dt_core *core, const char *first, struct dt_arena *arena, const char **texts,
-			  size_t max)
+size_t dt_core_complaints(const struct dt_core *core, const struct dt_core_asked *asked, struct dt_arena *arena,
+			  const char **texts, size_t max)
 {
 	size_t count = 0, all = 0;
 
-	for (size_t i = 0; i < core->file_count; i++)
-		all += to_be_told(core, &core->files[i]);
-	for (int turn = 0; turn < 2; turn++) /* in the first turn only the first one */
-		for (size_t i = 0; i < core->file_count && count < max; i++) {
-			const struct core_file *file = &core->files[i];
-			bool is_first = first && !strcmp(file->path, first);
-
-			if (is_first == (turn == 0) && to_be_told(core, file))
-				texts[count++] = complain(core, file, arena);
-		}
+	for (size_t i = 0; i < core->file_count; i++) {
+		if (!to_be_told(core, &core->files[i], asked))
+			continue;
+		if (count < max)
+			texts[count++] = complain(core, &core->files[i], arena);
+		all++;
+	}
 	if (count && all > count)
 		texts[count - 1] = dt_arena_printf(arena, "the same goes for %zu other files of the process",
 						   all - count + 1);
 	return count;
+}
+
+bool dt_core_forbidden(const struct dt_core *core, const char *library)
+{
+	for (size_t i = 0; i < core->file_count; i++) {
+		const struct core_file *file = &core->files[i];
+
+		if (file->state == FILE_NONE && (file->why == EACCES || file->why == EPERM) &&
+		    needed(core, file, library))
+			return true;
+	}
+	return false;
+}
+
+bool dt_core_exe_in_doubt(const struct dt_core *core)
+{
+	const struct core_file *file = core->program < core->file_count ? &core->files[core->program] : NULL;
+
+	if (!core->exe || (file && file->state == FILE_GOOD))
+		return false;
+	/* Where the core has a list, a program that was not looked at was not needed. */
+	return !file || file->state != FILE_UNSEEN || !core->info.files_told;
 }

@@ -37,6 +37,7 @@ struct core_file {
 
 struct dt_core {
 	int fd, root;
+	const char *root_path; /* as it stands before the paths of files: "" is our own */
 	const char *exe;
 	struct dt_elf *elf;
 	struct dt_core_info info;
@@ -63,6 +64,9 @@ int core_build_maps(struct dt_core *core);
 
 /* Replaces core->info.command by all of the arguments, if they are found in memory. 0 or -ENOMEM. */
 int core_read_command(struct dt_core *core);
+
+/* Opens a file that the user has named: a descriptor, -EINVAL if it is no regular file, or another errno. */
+int core_open_given(const char *path);
 
 /* The descriptor of a mapped file, which stays the core's; or a negative errno. */
 int core_file_fd(struct dt_core *core, size_t file);

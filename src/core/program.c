@@ -5,7 +5,6 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -53,7 +52,7 @@ int core_guess_rows(struct dt_core *core)
 
 	if (core->rows || !core->exe || !core->info.phdr)
 		return 0;
-	fd = open(core->exe, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = core_open_given(core->exe);
 	if (fd < 0 || dt_elf_open(fd, &elf) < 0)
 		return 0;
 	core->rows = calloc(SEGMENTS, sizeof(*core->rows));

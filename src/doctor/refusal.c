@@ -1,6 +1,8 @@
 /* The face: evidence, verdict, words. */
 #include "doctor/refusal.h"
 
+#include "doctor/ways.h"
+
 int dt_refusal_explain(int pid, struct dt_error *err)
 {
 	struct dt_evidence evidence;
@@ -17,4 +19,13 @@ void dt_refusal_short(int pid, char *text, size_t size)
 	dt_evidence_self(&evidence.self);
 	dt_evidence_target(pid, &evidence.target);
 	dt_refusal_say_short(dt_refusal_judge(&evidence), &evidence, text, size);
+}
+
+void dt_refusal_hint_files(struct dt_error *err)
+{
+	struct dt_evidence_self self;
+
+	dt_evidence_self(&self);
+	if (self.euid != 0)
+		dt_way_root(&self, err);
 }

@@ -17,6 +17,9 @@ int dt_refusal_explain(int pid, struct dt_error *err);
 /* The reason alone in a few words ("owned by root", "needs CAP_SYS_PTRACE"), for lists. */
 void dt_refusal_short(int pid, char *text, size_t size);
 
+/* Files that belong to somebody else: adds to the hint how the command is repeated as root. Nothing if we are root. */
+void dt_refusal_hint_files(struct dt_error *err);
+
 /* ---- evidence (evidence.c) ---- */
 
 enum dt_runtime {

@@ -31,6 +31,21 @@ void dt_way_sudo(const struct dt_evidence_self *self, struct dt_error *err)
 		dt_hint(err, "    sudo env \"PATH=$PATH\" %s", command);
 }
 
+void dt_way_root(const struct dt_evidence_self *self, struct dt_error *err)
+{
+	if (self->no_new_privs) {
+		dt_hint(err,
+			"This shell may not gain rights (no_new_privs is set), so sudo cannot work here%s. From an "
+			"ordinary "
+			"root shell:",
+			self->runtime == DT_RUNTIME_KUBERNETES ? " (allowPrivilegeEscalation: false)" : "");
+		dt_way_again(self, err);
+	} else {
+		dt_hint(err, "Run it as root:");
+		dt_way_sudo(self, err);
+	}
+}
+
 const char *dt_way_engine(const struct dt_evidence_self *self)
 {
 	return self->runtime == DT_RUNTIME_PODMAN ? "podman" : "docker";
@@ -104,16 +119,8 @@ void dt_way_capability(const struct dt_evidence *evidence, struct dt_error *err)
 
 	if (!(self->bounding >> CAP_SYS_PTRACE & 1)) {
 		container_capability(self, err);
-	} else if (self->no_new_privs) {
-		dt_hint(err,
-			"This shell may not gain rights (no_new_privs is set), so sudo cannot work here%s. From an "
-			"ordinary "
-			"root shell:",
-			self->runtime == DT_RUNTIME_KUBERNETES ? " (allowPrivilegeEscalation: false)" : "");
-		dt_way_again(self, err);
 	} else {
-		dt_hint(err, "Run it as root:");
-		dt_way_sudo(self, err);
+		dt_way_root(self, err);
 	}
 }
 

@@ -11,6 +11,9 @@ void dt_way_capability(const struct dt_evidence *evidence, struct dt_error *err)
 void dt_way_again(const struct dt_evidence_self *self, struct dt_error *err);
 void dt_way_sudo(const struct dt_evidence_self *self, struct dt_error *err);
 
+/* How to become root, with sudo where that can work. */
+void dt_way_root(const struct dt_evidence_self *self, struct dt_error *err);
+
 /* How to get rid of a system call filter, or of a security module's profile. */
 void dt_way_seccomp(const struct dt_evidence_self *self, struct dt_error *err);
 void dt_way_lsm(const struct dt_evidence_self *self, struct dt_error *err);

@@ -185,7 +185,8 @@ static const char *why_torn(const struct writer *w, const struct dt_thread *thre
 	bool runs = thread->state == DT_STATE_RUNNING || thread->state == DT_STATE_UNKNOWN;
 
 	if (w->core)
-		return "its other frames are missing or damaged in the core";
+		return thread->frame_count ? "its other frames are missing or damaged in the core"
+					   : "its frames are missing or damaged in the core";
 	return runs || thread->frame_count ? "it ran on while it was read: what could not be proven is left out"
 					   : "its frames lead nowhere, or are too many: they are left out";
 }

@@ -1,7 +1,9 @@
 /* What only the snapshot of a core file has: how the process ended, who got the signal, what is missing. */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/util.h"
 #include "lib/target.h"
 #include "sample/state.h"
@@ -10,6 +12,7 @@
 #define WARNINGS      (6 + COMPLAINTS)
 #define STACKS_LOOKED 1024 /* at, for being empty */
 #define STACK_BYTES   256
+#define WHO_BYTES     80 /* of a command, in an error */
 
 /* Not from the C library: a core may come from a machine with signals that this one's does not name. */
 static const char *signal_name(int number)
@@ -22,6 +25,39 @@ static const char *signal_name(int number)
 	};
 
 	return number > 0 && number < (int)DT_COUNT(names) ? names[number] : NULL;
+}
+
+/* As much of the command as fits, no character in halves. */
+static int command_length(const char *command)
+{
+	size_t length = strnlen(command, WHO_BYTES);
+
+	if (command[length])
+		while (length && ((unsigned char)command[length] & 0xc0) == 0x80)
+			length--;
+	return (int)length;
+}
+
+void dt_core_say_who(const struct dt_core_info *info, struct dt_error *err)
+{
+	struct dt_buf who = DT_BUF_INIT;
+	const char *name = signal_name(info->signal);
+	size_t length = strlen(err->message);
+
+	if (info->pid)
+		dt_buf_printf(&who, ", process %d", info->pid);
+	if (info->command[0]) {
+		int shown = command_length(info->command);
+
+		dt_buf_printf(&who, ", %.*s%s", shown, info->command, info->command[shown] ? "..." : "");
+	}
+	if (name)
+		dt_buf_printf(&who, ", killed by %s", name);
+	else if (info->signal)
+		dt_buf_printf(&who, ", killed by signal %d", info->signal);
+	if (!who.failed && who.length)
+		snprintf(err->message + length, sizeof(err->message) - length, " (%s)", who.data + 2);
+	dt_buf_release(&who);
 }
 
 /* By signal and si_code; "0x%llx" is the address. */
@@ -87,8 +123,9 @@ static struct dt_core_death *describe_death(struct dt_target *target)
 	return death->signal_name ? death : NULL;
 }
 
-/* The thread that got the signal comes first; one that never ran Python is added. */
-static int order_threads(struct dt_target *target)
+/* The thread that got the signal comes first; one that never ran Python is added. Where the lists of threads lead into
+ * missing memory it may have run Python. */
+static int order_threads(struct dt_target *target, bool lists_whole)
 {
 	const struct dt_core_info *info = dt_core_info(target->core);
 	struct dt_snapshot *snapshot = &target->snapshot;
@@ -114,7 +151,11 @@ static int order_threads(struct dt_target *target)
 		threads[0] = threads[at];
 		memmove(threads + at, threads + at + 1, (snapshot->thread_count - at) * sizeof(*threads));
 	} else {
-		threads[0] = (struct dt_thread){.tid = (uint64_t)tid, .ns_tid = (uint64_t)tid, .proof = DT_PROOF_STILL};
+		threads[0] = (struct dt_thread){.tid = (uint64_t)tid,
+						.ns_tid = (uint64_t)tid,
+						.torn = !lists_whole,
+						.proof = lists_whole ? DT_PROOF_STILL : DT_PROOF_NONE};
+		snapshot->torn += !lists_whole;
 		if (from->told)
 			threads[0].state = dt_state_of_call(info->machine, &from->call, 0, 0, &threads[0].syscall);
 		threads[0].name = tid == info->pid && info->name[0] ? info->name : NULL;
@@ -140,6 +181,24 @@ static size_t empty_stacks(struct dt_target *target)
 			count += !bytes[0] && !memcmp(bytes, bytes + 1, sizeof(bytes) - 1);
 	}
 	return count;
+}
+
+/* A core that is not whole cannot tell whether a file is another one. Files that Python does not need are spoken of
+ * where nothing else explains that something is missing. */
+static size_t add_complaints(struct dt_target *target, bool lists_whole, const char **texts)
+{
+	const struct dt_core_info *info = dt_core_info(target->core);
+	bool broken = info->damaged || info->size < info->whole;
+	struct dt_core_asked asked = {
+	    .library = target->python.library,
+	    .kinds = DT_CORE_ABSENT | DT_CORE_UNSURE | (broken ? 0 : DT_CORE_REPLACED),
+	};
+	size_t count = dt_core_complaints(target->core, &asked, &target->arena, texts, COMPLAINTS);
+
+	if (count || broken || (!target->snapshot.torn && lists_whole))
+		return count;
+	asked.others = true;
+	return dt_core_complaints(target->core, &asked, &target->arena, texts, COMPLAINTS);
 }
 
 static int add_warnings(struct dt_target *target, bool lists_whole)
@@ -169,7 +228,7 @@ static int add_warnings(struct dt_target *target, bool lists_whole)
 		texts[count++] = dt_arena_printf(
 		    &target->arena,
 		    "the C stacks of %zu threads are empty in the core: whoever made it could not read them", empty);
-	count += dt_core_complaints(target->core, target->python.library, &target->arena, texts + count, COMPLAINTS);
+	count += add_complaints(target, lists_whole, texts + count);
 	snapshot->warnings = texts;
 	snapshot->warning_count = count;
 	for (size_t i = 0; i < count; i++)
@@ -186,7 +245,8 @@ int dt_core_describe(struct dt_target *target, const struct dt_look *look, struc
 	snapshot->ppid = info->ppid;
 	snapshot->taken_ns = info->taken_ns;
 	snapshot->core = describe_death(target);
-	if (!snapshot->core || order_threads(target) < 0 || add_warnings(target, look->walk.lists_whole) < 0)
+	if (!snapshot->core || order_threads(target, look->walk.lists_whole) < 0 ||
+	    add_warnings(target, look->walk.lists_whole) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "doctor/refusal.h"
 #include "lib/target.h"
 
 #define COMPLAINTS 3
@@ -39,32 +40,75 @@ static bool nothing_readable(const struct dt_look *look)
 	return true;
 }
 
+/* ---- why it could not be read ---- */
+
+static int explain_damage(const struct dt_core_info *info, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "%s is damaged, and Python cannot be read from what could be decompressed",
+		info->path);
+	dt_hint(err, "a fresh copy of the compressed file may be whole");
+	return DT_ERUNTIME;
+}
+
+static int explain_cut(const struct dt_core_info *info, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "%s is cut short, and Python cannot be read from what is there: %llu of %llu bytes",
+		info->path, (unsigned long long)info->size, (unsigned long long)info->whole);
+	dt_hint(
+	    err,
+	    "'ulimit -c unlimited' in the shell that starts the program lets the kernel write cores whole, as long as "
+	    "the disk has room");
+	return DT_ERUNTIME;
+}
+
+/* Files that are missing, or are others; of a core that is not whole only the missing ones, for it cannot tell more. */
+static void complain(struct dt_target *target, bool broken, struct dt_error *err)
+{
+	struct dt_core_asked asked = {
+	    .library = target->python.library,
+	    .kinds = broken ? DT_CORE_ABSENT : DT_CORE_ABSENT | DT_CORE_REPLACED | DT_CORE_UNSURE,
+	};
+	const char *complaints[COMPLAINTS];
+	size_t count = dt_core_complaints(target->core, &asked, &target->arena, complaints, COMPLAINTS);
+
+	if (!count && !broken) {
+		asked.others = true;
+		count = dt_core_complaints(target->core, &asked, &target->arena, complaints, COMPLAINTS);
+	}
+	for (size_t i = 0; i < count && complaints[i]; i++)
+		dt_hint(err, "%s", complaints[i]);
+	if (dt_core_forbidden(target->core, target->python.library))
+		dt_refusal_hint_files(err);
+	else if (count)
+		dt_hint(err,
+			"--exe gives the program, --root a directory that has the files of the machine where it ran");
+}
+
 /* Why Python was not found may be that something is missing: that is told then, and what would help. */
 static int explain(struct dt_target *target, int code, struct dt_error *err)
 {
 	const struct dt_core_info *info = dt_core_info(target->core);
-	const char *complaints[COMPLAINTS];
-	size_t count;
+	bool broken = info->damaged || info->size < info->whole;
+	struct dt_error said;
 
 	if (code == DT_EMEMORY || !err)
 		return code;
-	count = dt_core_complaints(target->core, target->python.library, &target->arena, complaints, COMPLAINTS);
-	if (info->damaged)
-		code = dt_fail(err, DT_ERUNTIME, "%s is damaged, and Python cannot be read from what is left of it",
+	said = *err;
+	if (info->damaged) {
+		code = explain_damage(info, err);
+	} else if (broken) {
+		code = explain_cut(info, err);
+	} else if (dt_core_forbidden(target->core, target->python.library)) {
+		code = dt_fail(err, DT_EPERMISSION, "files of the program in %s may not be read", info->path);
+	} else if (dt_core_exe_in_doubt(target->core)) {
+		code = dt_fail(err, DT_ERUNTIME, "the program that --exe gives probably does not belong to %s",
 			       info->path);
-	else if (info->size < info->whole)
-		code = dt_fail(err, DT_ERUNTIME,
-			       "%s is cut short, and Python cannot be read from what is there: %llu of %llu bytes",
-			       info->path, (unsigned long long)info->size, (unsigned long long)info->whole);
-	if (info->size < info->whole)
-		dt_hint(err,
-			"'ulimit -c unlimited' in the shell that starts the program lets the kernel write cores whole, "
-			"as long as the disk has room");
-	for (size_t i = 0; i < count && complaints[i]; i++)
-		dt_hint(err, "%s", complaints[i]);
-	if (count)
-		dt_hint(err,
-			"--exe gives the program, --root a directory that has the files of the machine where it ran");
+		dt_hint(err, "with that one: %s", said.message);
+	} else if (!info->files_told) {
+		dt_hint(err, "this core does not tell which files were mapped: give its program with --exe FILE");
+	}
+	dt_core_say_who(info, err);
+	complain(target, broken, err);
 	return code;
 }
 
@@ -101,6 +145,8 @@ int dt_open_core(const char *file, const char *root, const char *exe, const stru
 	if (!target)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	rc = dt_core_open(file, root, exe, &target->core, err);
+	if (rc == DT_EPERMISSION)
+		dt_refusal_hint_files(err);
 	if (rc == 0)
 		rc = learn(target, root, err);
 	if (rc < 0) {

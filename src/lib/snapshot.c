@@ -173,7 +173,7 @@ int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, stru
 			qsort(target->names[i].names, target->names[i].count, sizeof(struct dt_thread_name), by_ident);
 	threads = dt_arena_calloc(&target->arena, look->thread_count + 1, sizeof(*threads));
 	warnings = dt_arena_calloc(&target->arena, WARNINGS, sizeof(*warnings));
-	if (!threads || !warnings)
+	if (!threads || !warnings || (target->options.source && dt_source_begin(&target->source, look) < 0))
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	for (size_t i = 0; i < look->thread_count; i++) {
 		struct dt_thread *thread = &threads[snapshot->thread_count];

@@ -15,12 +15,19 @@
 struct dt_source_file {
 	struct dt_source_file *next;
 	char *path;
-	char *text; /* NULL: cannot be read */
+	char *text; /* NULL: cannot be read, or is not what the program runs */
 	size_t size;
 };
 
+int dt_source_begin(struct dt_source *source, const struct dt_look *look)
+{
+	dt_source_clear(source);
+	return dt_source_users_init(&source->users, look);
+}
+
 void dt_source_clear(struct dt_source *source)
 {
+	dt_source_users_release(&source->users);
 	while (source->files) {
 		struct dt_source_file *file = source->files;
 
@@ -63,6 +70,10 @@ static void load(struct dt_source_file *file, struct dt_source *source)
 		if (got <= 0)
 			break;
 		done += (size_t)got;
+	}
+	if (!dt_source_fits(&source->users, file->path, text, done)) {
+		free(text);
+		return;
 	}
 	file->text = text;
 	file->size = done;

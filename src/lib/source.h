@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "lib/source_fit.h"
 
 struct dt_source_file;
 
 struct dt_source {
 	struct dt_source_file *files;
+	struct dt_source_users users;
 	uint64_t began_ns; /* when the process began, by the time of day; 0: not asked yet */
 	/* Opens a regular file as the target sees it: a descriptor, or a negative errno. */
 	int (*open)(void *context, const char *path);
@@ -20,12 +22,16 @@ struct dt_source {
 	void *context;
 };
 
+/* Begins a snapshot of this look, which is borrowed until dt_source_clear(). 0 or -ENOMEM. */
+int dt_source_begin(struct dt_source *source, const struct dt_look *look);
+
 /* The line without leading and trailing blanks, in the arena; NULL if it cannot be had. Relative paths are taken from
  * the target's working directory, names like "<string>" have no file. A file that was written, moved or replaced after
- * the process began counts as none: the line would be another one than the program is at. */
+ * the process began counts as none: the line would be another one than the program is at. So does a file that does not
+ * fit a frame of the look, in whatever thread. */
 const char *dt_source_line(struct dt_source *source, const char *path, uint32_t line, struct dt_arena *arena);
 
-/* Forgets the files. */
+/* Forgets the files and the look. */
 void dt_source_clear(struct dt_source *source);
 
 #endif

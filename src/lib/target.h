@@ -43,6 +43,9 @@ int dt_core_take(struct dt_target *target, struct dt_error *err);
 /* Fills in what only the snapshot of a core has. 0 or DT_EMEMORY. */
 int dt_core_describe(struct dt_target *target, const struct dt_look *look, struct dt_error *err);
 
+/* Adds to the message of an error which process the core is of, and what it died of. */
+void dt_core_say_who(const struct dt_core_info *info, struct dt_error *err);
+
 /* Turns a look into target->snapshot. 0 or DT_EMEMORY. */
 int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, struct dt_error *err);
 

@@ -48,8 +48,9 @@ int dt_proc_slurp(const struct dt_proc *proc, const char *name, size_t limit, st
  * (-EINVAL). A relative path starts at the target's current directory and may not leave it. Returns a descriptor. */
 int dt_proc_open_file(const struct dt_proc *proc, const char *path);
 
-/* The same for an absolute path below a directory (a descriptor) that stands for the root. */
-int dt_open_below(int root, const char *path);
+/* The same below a directory (a descriptor) that stands for the root, or, of a relative path, for the current
+ * directory. Needs no /proc. */
+int dt_open_below(int top, const char *path);
 
 /* ---- threads ----
  * -ESRCH once the thread ended; -ENOTSUP where this kernel has no such file; -EPERM or -EACCES where it may not be read

@@ -47,10 +47,15 @@ static void complain(struct dt_core *core)
 	size_t count;
 
 	dt_arena_init(&arena, 0);
-	count = dt_core_complaints(core, "/a", &arena, texts, 3);
-	MUST(count <= 3);
-	for (size_t i = 0; i < count; i++)
-		MUST(texts[i] && texts[i][0]);
+	for (int others = 0; others < 2; others++) {
+		const struct dt_core_asked asked = {
+		    .library = "/a", .others = others, .kinds = DT_CORE_ABSENT | DT_CORE_REPLACED | DT_CORE_UNSURE};
+
+		count = dt_core_complaints(core, &asked, &arena, texts, 3);
+		MUST(count <= 3);
+		for (size_t i = 0; i < count; i++)
+			MUST(texts[i] && texts[i][0]);
+	}
 	dt_arena_release(&arena);
 }
 

@@ -7,7 +7,8 @@ import struct
 
 import cores
 import spoil
-from harness import SYSTEM, USABLE, limit, record_figure
+import truths
+from harness import SYSTEM, USABLE, darter, limit, record_figure
 from layouts import layout_of
 
 HERE = [python for python in USABLE if not python.missing]
@@ -99,6 +100,24 @@ def test_corrupted_cores():
         shown += tally.shown
     assert shown, "not one of them was read: the test does not reach the stacks"
     record_figure("Corrupted cores", "\n".join(spoil.HEAD + rows))
+
+
+def test_a_faulting_thread_that_cannot_be_reached():
+    """The list of threads leads nowhere before it comes to the oldest, which got the signal: it is not without Python."""
+    layout = layout_of(SYSTEM)
+    with cores.mortal(SYSTEM, "truth_threads.py", "named") as (program, died):
+        runtime = spoil.runtime_of(program.pid)
+        os.kill(program.pid, signal.SIGABRT)
+        path = died()
+        with spoil.Memory(path, Core(path).pieces) as memory:
+            newest = spoil.Structures(memory, layout, runtime).places["thread"][0]
+            memory.write(newest + int(layout["thread.next"]), struct.pack("<Q", 0x10))
+        first, *others = truths.seen_core(path)["threads"]
+        text = darter("dump", "--core", path, check=0).stdout
+    assert first["faulting"] and first["tid"] == program.pid and first["frames"] == [], first
+    assert first["torn"] and first["proof"] == "none", first
+    assert [thread["torn"] for thread in others] == [False], others
+    assert "[its frames are missing or damaged in the core]" in text and "no Python code" not in text, text
 
 
 def test_a_core_that_is_all_one_word():

@@ -201,7 +201,7 @@ static void cut_headers_are_refused(void **state)
 		core_file_thread(&m, 78, SIGABRT, 0, -1);
 		core_file_load(&m, 0x10000, 0x1000, 0x4000, 0x1000, PF_R | PF_W);
 		core_file_write(&m, size);
-		refused(&m, DT_ERUNTIME, size < SELFMAG ? "is not a core file" : "cut short");
+		refused(&m, DT_ERUNTIME, !size ? "is empty" : "cut short");
 	}
 }
 
@@ -224,7 +224,15 @@ static void other_files_are_refused(void **state)
 	m.header.e_machine = EM_386;
 	m.header.e_ident[EI_CLASS] = ELFCLASS32;
 	core_file_write(&m, 0x4000);
-	refused(&m, DT_EUNSUPPORTED, "32 bit");
+	refused(&m, DT_EUNSUPPORTED, "of a 32-bit program");
+	core_file_begin(&m);
+	m.header.e_ident[EI_CLASS] = ELFCLASS32; /* and x86_64: a forgery, or x32 */
+	core_file_write(&m, 0x4000);
+	refused(&m, DT_EUNSUPPORTED, "of a 32-bit program");
+	core_file_begin(&m);
+	m.header.e_ident[EI_CLASS] = 7;
+	core_file_write(&m, 0x4000);
+	refused(&m, DT_ERUNTIME, "headers of");
 	core_file_begin(&m);
 	m.header.e_machine = 0x1234;
 	core_file_write(&m, 0x4000);
@@ -235,8 +243,58 @@ static void other_files_are_refused(void **state)
 	core_file_begin(&m);
 	core_file_write(&m, 0x4000);
 	assert_int_equal(dt_core_open(m.path, "/dev/null", NULL, &core, &err), DT_EUSAGE);
+	assert_string_equal(err.message, "--root: /dev/null is no directory");
 	assert_int_equal(dt_core_open(m.path, "/no such directory", NULL, &core, &err), DT_ENOTFOUND);
+	assert_string_equal(err.message, "--root: there is no directory /no such directory");
 	unlink(m.path);
+}
+
+/* Whether it will be needed or not. */
+static void programs_that_cannot_be_that_of_the_core_are_refused(void **state)
+{
+	static const struct {
+		const char *exe;
+		int code;
+		const char *message;
+	} cases[] = {
+	    {"/no such file", DT_ENOTFOUND, "--exe: there is no file /no such file"},
+	    {"/tmp", DT_EUSAGE, "--exe: /tmp is no file"},
+	    {"/dev/null", DT_EUSAGE, "--exe: /dev/null is no file"},
+	    {"/etc/passwd", DT_ERUNTIME, "--exe: /etc/passwd is no 64-bit program"},
+	};
+	struct core_file_maker m, other;
+	struct dt_core *core;
+	struct dt_error err;
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_write(&m, 0x4000);
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		assert_int_equal(dt_core_open(m.path, NULL, cases[i].exe, &core, &err), cases[i].code);
+		assert_string_equal(err.message, cases[i].message);
+	}
+	assert_int_equal(dt_core_open(m.path, NULL, m.path, &core, &err), DT_ERUNTIME);
+	assert_non_null(strstr(err.message, "is a core file, not a program"));
+	core_file_begin(&other);
+	other.header.e_type = ET_DYN;
+	other.header.e_machine = EM_AARCH64;
+	core_file_write(&other, 0x4000);
+	assert_int_equal(dt_core_open(m.path, NULL, other.path, &core, &err), DT_ERUNTIME);
+	assert_non_null(strstr(err.message, "is a program of aarch64, and the core is of x86_64"));
+	unlink(other.path);
+	unlink(m.path);
+}
+
+/* 'lz4 -l' */
+static void the_old_format_of_lz4_is_named(void **state)
+{
+	struct core_file_maker m;
+
+	(void)state;
+	core_file_begin(&m);
+	memcpy(m.header.e_ident, "\x02\x21\x4c\x18", 4);
+	core_file_write(&m, 0x4000);
+	refused(&m, DT_EUNSUPPORTED, "is compressed with lz4 in its old format");
 }
 
 static void segments_that_wrap_around_are_refused(void **state)
@@ -319,6 +377,8 @@ int main(void)
 	    cmocka_unit_test(a_cut_core_is_read_as_far_as_it_goes),
 	    cmocka_unit_test(cut_headers_are_refused),
 	    cmocka_unit_test(other_files_are_refused),
+	    cmocka_unit_test(programs_that_cannot_be_that_of_the_core_are_refused),
+	    cmocka_unit_test(the_old_format_of_lz4_is_named),
 	    cmocka_unit_test(segments_that_wrap_around_are_refused),
 	    cmocka_unit_test(giant_segments_cost_nothing),
 	    cmocka_unit_test(silly_notes_do_no_harm),

@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/util.h"
 #include "core_opened.h"
+
+#define ALL_KINDS (DT_CORE_ABSENT | DT_CORE_REPLACED | DT_CORE_UNSURE)
 
 /* The list of mapped files: offsets in pages of 4096. */
 static size_t put_files(uint8_t *note, const uint64_t (*rows)[3], size_t count, const char *paths, size_t paths_size)
@@ -65,6 +69,7 @@ static void files_are_compared(bool same)
 	uint8_t page[4096], note[512], byte;
 	uint64_t rows[][3] = {{0x10000, 0x12000, 0}};
 	int fd = open(program, O_RDONLY | O_CLOEXEC), core_fd;
+	struct dt_core_asked asked = {.library = "", .kinds = ALL_KINDS};
 	const char *complaints[2];
 	struct dt_core *core;
 	struct core_file_maker m;
@@ -87,11 +92,13 @@ static void files_are_compared(bool same)
 	dt_arena_init(&arena, 0);
 	if (same) {
 		assert_int_equal(byte_at(core, 0x11000), byte);
-		assert_int_equal(dt_core_complaints(core, NULL, &arena, complaints, 2), 0);
+		assert_int_equal(dt_core_complaints(core, &asked, &arena, complaints, 2), 0);
 	} else {
 		missing_at(core, 0x11000);
-		assert_int_equal(dt_core_complaints(core, NULL, &arena, complaints, 2), 1);
+		assert_int_equal(dt_core_complaints(core, &asked, &arena, complaints, 2), 1);
 		assert_non_null(strstr(complaints[0], "is not the file that the process had"));
+		asked.kinds = DT_CORE_ABSENT | DT_CORE_UNSURE;
+		assert_int_equal(dt_core_complaints(core, &asked, &arena, complaints, 2), 0);
 		assert_int_equal(dt_core_open_mapped(core, &dt_core_maps(core)->maps[0]), -ESTALE);
 	}
 	assert_string_equal(dt_core_info(core)->program, path);
@@ -182,11 +189,9 @@ static void the_program_is_mapped_without_a_list(void **state)
 	assert_string_equal(dt_core_info(core)->program, "/proc/self/exe");
 	assert_int_equal(dt_mem_read(dt_core_memory(core), where, page, sizeof(page)), 0);
 	assert_memory_equal(page, file, sizeof(page));
+	assert_false(dt_core_info(core)->files_told);
 	dt_core_free(core);
-	/* Headers that do not lie so, and a file that is no program, tell nothing. */
-	assert_int_equal(dt_core_open(m.path, NULL, m.path, &core, &err), 0);
-	missing_at(core, where);
-	dt_core_free(core);
+	/* Headers that do not lie so tell nothing. */
 	unlink(m.path);
 	core_file_begin(&m);
 	auxv[1] += 8;
@@ -195,9 +200,68 @@ static void the_program_is_mapped_without_a_list(void **state)
 	core_file_write(&m, 0x4000);
 	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", &core, &err), 0);
 	missing_at(core, where);
+	assert_true(dt_core_exe_in_doubt(core));
 	dt_core_free(core);
 	unlink(m.path);
 	close(fd);
+}
+
+/* Of files that cannot be had, those that Python needs are told: below which root, and why. */
+static void complaints_are_about_what_is_needed(void **state)
+{
+	static const uint64_t rows[][3] = {
+	    {0x10000, 0x12000, 0}, {0x20000, 0x22000, 0}, {0x30000, 0x32000, 0}, {0x40000, 0x42000, 0}};
+	static const char paths[] = "/bin/app\0/lib/ld.so\0/lib/libpython3.so\0/lib/data";
+	char root[] = "/tmp/darter-root-XXXXXX", lib[64], fifo[64], data[64], given[64], expected[128];
+	struct dt_core_asked asked = {.library = "", .kinds = ALL_KINDS};
+	const char *texts[4];
+	struct core_file_maker m;
+	struct dt_arena arena;
+	struct dt_error err;
+	struct dt_core *core;
+	uint8_t note[512];
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(lib, sizeof(lib), "%s/lib", root);
+	snprintf(fifo, sizeof(fifo), "%s/lib/libpython3.so", root);
+	snprintf(data, sizeof(data), "%s/lib/data", root);
+	snprintf(given, sizeof(given), "%s//", root);
+	assert_true(mkdir(lib, 0700) == 0 && mkfifo(fifo, 0600) == 0);
+	fd = open(data, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && close(fd) == 0);
+	core_file_begin(&m);
+	core_file_note(&m, NT_FILE, note, put_files(note, rows, DT_COUNT(rows), paths, sizeof(paths)));
+	core_file_write(&m, 0x4000);
+	assert_int_equal(dt_core_open(m.path, given, NULL, &core, &err), 0);
+	dt_arena_init(&arena, 0);
+	assert_int_equal(dt_core_complaints(core, &asked, &arena, texts, 4), 0); /* none was used */
+	for (size_t i = 0; i < DT_COUNT(rows); i++)
+		missing_at(core, rows[i][0]);
+	assert_int_equal(dt_core_complaints(core, &asked, &arena, texts, 4), 2);
+	snprintf(expected, sizeof(expected), "%s/bin/app cannot be read: No such file or directory", root);
+	assert_string_equal(texts[0], expected);
+	snprintf(expected, sizeof(expected), "%s cannot be read: it is no regular file", fifo);
+	assert_string_equal(texts[1], expected);
+	assert_int_equal(dt_core_complaints(core, &asked, &arena, texts, 1), 1);
+	assert_string_equal(texts[0], "the same goes for 2 other files of the process");
+	asked.others = true; /* what is no program at all is no reason */
+	assert_int_equal(dt_core_complaints(core, &asked, &arena, texts, 4), 1);
+	assert_non_null(strstr(texts[0], "/lib/ld.so cannot be read"));
+	asked = (struct dt_core_asked){.library = "/lib/libpython3.so", .kinds = DT_CORE_ABSENT};
+	assert_int_equal(dt_core_complaints(core, &asked, &arena, texts, 4), 1);
+	assert_string_equal(texts[0], expected);
+	asked.kinds = DT_CORE_REPLACED | DT_CORE_UNSURE;
+	assert_int_equal(dt_core_complaints(core, &asked, &arena, texts, 4), 0);
+	assert_false(dt_core_forbidden(core, ""));
+	dt_arena_release(&arena);
+	dt_core_free(core);
+	unlink(m.path);
+	unlink(fifo);
+	unlink(data);
+	rmdir(lib);
+	rmdir(root);
 }
 
 static void a_name_of_a_special_file_is_not_opened(void **state)
@@ -228,6 +292,7 @@ int main(void)
 	    cmocka_unit_test(another_file_is_not_read),
 	    cmocka_unit_test(headers_do_where_the_page_was_written),
 	    cmocka_unit_test(the_program_is_mapped_without_a_list),
+	    cmocka_unit_test(complaints_are_about_what_is_needed),
 	    cmocka_unit_test(a_name_of_a_special_file_is_not_opened),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -108,11 +109,62 @@ static void files_are_opened_where_a_filter_forbids_openat2(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* In a child of its own: what is above the new root is gone for good. */
+static int open_without_proc(const char *dir)
+{
+	uid_t uid = geteuid();
+	int top, fd;
+	char byte;
+
+	if ((uid != 0 && unshare(CLONE_NEWUSER)) || chroot(dir) || chdir("/"))
+		return 1;
+	top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = dt_open_below(top, "/file");
+	if (fd < 0 || fcntl(fd, F_GETFD) != FD_CLOEXEC || read(fd, &byte, 1) != 1 || byte != 'x')
+		return 2;
+	close(fd);
+	fd = dt_open_below(top, "file");
+	if (fd < 0 || close(fd))
+		return 3;
+	if (dt_open_below(top, "/fifo") != -EINVAL || dt_open_below(top, "/") != -EINVAL)
+		return 4;
+	return dt_open_below(top, "../file") < 0 && dt_open_below(top, "/none") == -ENOENT ? 0 : 5;
+}
+
+static void files_are_opened_where_proc_is_not_mounted(void **state)
+{
+	char dir[] = "/tmp/darter-bare-XXXXXX", file[64], fifo[64];
+	int status, fd;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(open_without_proc(dir));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	unlink(file);
+	unlink(fifo);
+	rmdir(dir);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 1)
+		skip(); /* no root directory of our own here */
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(only_plain_files_are_opened),
 	    cmocka_unit_test(files_are_opened_where_a_filter_forbids_openat2),
+	    cmocka_unit_test(files_are_opened_where_proc_is_not_mounted),
 	};
 
 	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
