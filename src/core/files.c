@@ -1,8 +1,8 @@
 /*
  * The files that were mapped. Each is opened when it is first needed, and compared with what the core has of it: the
  * build id in its first page, which the kernel writes into every core; where there is none, that page itself, or its
- * headers alone. Only programs and libraries are read: nothing else of this host can come to light through a core that
- * names it.
+ * headers alone; a file is used without that where the core has nothing of it, and that is told. Only programs and
+ * libraries are read here, whatever a core names. (Source files are another matter: lib/source.c.)
  */
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +15,9 @@
 #include "base/util.h"
 #include "core/inside.h"
 
-#define PAGE ((size_t)4096)
+#define PAGE       ((size_t)4096)
+#define OPEN_LIMIT 512 /* files that are kept open: a core may name any number, and a program has other uses for them  \
+			*/
 
 struct image {
 	struct dt_mem *mem;
@@ -119,7 +121,7 @@ static void look_at(struct dt_core *core, struct core_file *file)
 	int rc;
 
 	file->state = FILE_NONE;
-	file->fd = open_named(core, file);
+	file->fd = core->open_files < OPEN_LIMIT ? open_named(core, file) : -EMFILE;
 	file->why = file->fd < 0 ? -file->fd : 0;
 	if (file->fd < 0)
 		return;
@@ -131,8 +133,10 @@ static void look_at(struct dt_core *core, struct core_file *file)
 		file->state = compare(core, file, elf, file->fd);
 		dt_elf_free(elf);
 	}
-	if (file->state == FILE_GOOD || file->state == FILE_UNSURE)
+	if (file->state == FILE_GOOD || file->state == FILE_UNSURE) {
+		core->open_files++;
 		return;
+	}
 	close(file->fd);
 	file->fd = -1;
 }

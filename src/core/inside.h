@@ -46,7 +46,7 @@ struct dt_core {
 	struct core_row *rows; /* ascending, without overlaps */
 	size_t row_count;
 	struct core_file *files;
-	size_t file_count;
+	size_t file_count, open_files;
 	size_t program; /* index of the program's file; SIZE_MAX: not known */
 	struct dt_maps maps;
 	struct dt_mem *mem;

@@ -1,6 +1,7 @@
 /* A core file as a target: opened once, and the same snapshot each time. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "doctor/refusal.h"
@@ -112,6 +113,13 @@ static int explain(struct dt_target *target, int code, struct dt_error *err)
 	return code;
 }
 
+/* A core may come from anybody: what it says of its user is no reason to show that user's files. */
+static uid_t who_looks(void *context)
+{
+	(void)context;
+	return geteuid() ? geteuid() : (uid_t)-1;
+}
+
 static int learn(struct dt_target *target, const char *root, struct dt_error *err)
 {
 	const struct dt_core_info *info = dt_core_info(target->core);
@@ -129,7 +137,11 @@ static int learn(struct dt_target *target, const char *root, struct dt_error *er
 	target->executable = info->program;
 	target->command = info->command;
 	target->source = (struct dt_source){
-	    .open = open_source, .began = root ? began_any_time : began_before_death, .context = target->core};
+	    .open = open_source,
+	    .began = root ? began_any_time : began_before_death,
+	    .owner = who_looks,
+	    .context = target->core,
+	};
 	return dt_dead_new(target->core, &target->python, &target->dead, err);
 }
 

@@ -9,6 +9,7 @@
 #define FILE_LIMIT  ((size_t)8 << 20)
 #define LINE_LIMIT  400
 #define FILES_LIMIT 64
+#define BYTES_LIMIT ((size_t)48 << 20) /* of all files together */
 #define NS_PER_S    1000000000u
 #define SLACK_NS    100000000u /* the kernel counts the time of starting in hundredths of a second */
 
@@ -36,12 +37,26 @@ void dt_source_clear(struct dt_source *source)
 		free(file->text);
 		free(file);
 	}
+	source->bytes = 0;
 }
 
 /* The time of the last change of anything: that of the contents may be set to what it was elsewhere. */
 static bool changed_since(const struct stat *st, uint64_t began)
 {
 	return (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec > began + SLACK_NS;
+}
+
+static bool named_like_source(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (!strcmp(dot, ".py") || !strcmp(dot, ".pyw") || !strcmp(dot, ".pyx"));
+}
+
+/* We may be root, and the target names whatever it likes. */
+static bool may_show(const struct dt_source *source, const char *path, const struct stat *st)
+{
+	return (st->st_mode & S_IROTH) || named_like_source(path) || st->st_uid == source->owner(source->context);
 }
 
 static void load(struct dt_source_file *file, struct dt_source *source)
@@ -53,7 +68,8 @@ static void load(struct dt_source_file *file, struct dt_source *source)
 	char *text;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    (uint64_t)st.st_size > FILE_LIMIT)
+	    (uint64_t)st.st_size > DT_MIN(FILE_LIMIT, BYTES_LIMIT - source->bytes) ||
+	    !may_show(source, file->path, &st))
 		return;
 	if (!source->began_ns)
 		source->began_ns = source->began(source->context);
@@ -77,6 +93,7 @@ static void load(struct dt_source_file *file, struct dt_source *source)
 	}
 	file->text = text;
 	file->size = done;
+	source->bytes += (size_t)st.st_size;
 }
 
 static struct dt_source_file *find(struct dt_source *source, const char *path)

@@ -95,6 +95,14 @@ static uint64_t process_began(void *context)
 	return age > 0 && age * NS_PER_S < (double)now ? now - (uint64_t)(age * NS_PER_S) : now;
 }
 
+static uid_t user_of(void *context)
+{
+	const struct dt_target *target = context;
+	struct dt_proc_info info;
+
+	return dt_proc_info(&target->proc, &info) == 0 ? info.uid : (uid_t)-1;
+}
+
 /* /proc has a directory for every thread too, though it does not list them. */
 static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
 {
@@ -147,7 +155,8 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 	target = dt_target_new(options);
 	if (!target)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
-	target->source = (struct dt_source){.open = open_source, .began = process_began, .context = target};
+	target->source = (struct dt_source){
+	    .open = open_source, .began = process_began, .owner = user_of, .context = target};
 	rc = dt_proc_open(pid, &target->proc);
 	rc = rc < 0 ? explain_missing(pid, rc, err) : refuse_thread(&target->proc, err);
 	if (rc == 0) {

@@ -1,5 +1,6 @@
-"""Source lines of dead programs: shown only where the file still fits the code that ran."""
+"""Source lines: shown only where the file still fits the code that runs or ran, and is the user's to read."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import cores
 import truths
-from harness import SYSTEM, TARGETS, USABLE, each, target, wait_at_rest, wait_for
+from harness import SYSTEM, TARGETS, USABLE, each, need_root, target, wait_at_rest, wait_for
 
 LINE = "time.sleep(3600)"
 # Runs the file under the name that Pythons before 3.9 give to `python script.py`.
@@ -127,3 +128,53 @@ def test_files_that_fit_are_shown_whatever_the_python_is(python):
 
         frames = wait_for(threads, "a thread that sleeps")
     assert frames[0]["file"].endswith("/threading.py") and "_target(" in frames[0]["source"], frames
+
+
+# ---- files that are nobody's business ----
+
+NAMED = """import os, sys, time
+source = "import time\\ndef nap():\\n    time.sleep(3600)\\n"
+secret = sys.argv[1]
+names = {}
+exec(compile(source, secret, "exec"), names)
+os.setuid(65534)
+print("ready", flush=True)
+names["nap"]()
+"""
+
+
+@contextlib.contextmanager
+def naming(name, mode, owner=0):
+    """A program of another user that says its code is in a file; as root, who may read it."""
+    need_root()
+    with tempfile.TemporaryDirectory(prefix="darter-source-") as folder:
+        os.chmod(folder, 0o755)
+        script, secret = Path(folder, "naming.py"), Path(folder, name)
+        script.write_text(NAMED)
+        secret.write_text("import time\ndef nap():\n    time.sleep(3600)\n")
+        os.chmod(secret, mode)
+        os.chown(secret, owner, owner)
+        with target(SYSTEM, script, secret) as program:
+            wait_at_rest(program.pid)
+            yield program, secret
+
+
+def shown(snapshot, secret):
+    [thread] = snapshot["threads"]
+    assert thread["frames"][0]["file"] == str(secret), thread
+    return thread["frames"][0]["source"]
+
+
+@each([("shadow", 0o600, 0, None), ("shadow", 0o644, 0, LINE), ("shadow", 0o600, 65534, LINE), ("script.py", 0o600, 0, LINE)])
+def test_a_file_that_its_user_may_not_read(case):
+    name, mode, owner, line = case
+    with naming(name, mode, owner) as (program, secret):
+        assert shown(truths.seen(program), secret) == line
+
+
+@each([("shadow", 0o600, None), ("shadow", 0o644, LINE)])
+def test_a_file_that_a_core_names(case):
+    name, mode, line = case
+    with naming(name, mode, 65534) as (program, secret), tempfile.TemporaryDirectory(prefix="darter-core-") as folder:
+        core, _ = cores.gcore(program.pid, folder)
+        assert shown(truths.seen_core(core), secret) == line
