@@ -16,8 +16,7 @@
 #include "core/inside.h"
 
 #define PAGE       ((size_t)4096)
-#define OPEN_LIMIT 512 /* files that are kept open: a core may name any number, and a program has other uses for them  \
-			*/
+#define OPEN_LIMIT 512 /* files that are kept open: a core names any number of them */
 
 struct image {
 	struct dt_mem *mem;
