@@ -112,7 +112,7 @@ static const struct dt_option table[] = {
      .help = "With --core: the program that the core is of, if it is not where it was.",
      .set = set_exe},
     {.name = "root",
-     .kind = DT_VALUE_FILE,
+     .kind = DT_VALUE_FOLDER,
      .value = "DIR",
      .help = "With --core: where the files of the machine are that the core comes from, libraries and sources; / by "
 	     "default.",
@@ -186,7 +186,7 @@ const struct dt_command dt_command_dump = {
     .examples = examples,
     .options_size = sizeof(struct dt_dump_options),
     .defaults = defaults,
-    .argument = dt_select_pid,
+    .argument = dt_dump_argument,
     .run = run,
     .looks = true,
 };

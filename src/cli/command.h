@@ -15,6 +15,7 @@ enum dt_value_kind {
 	DT_VALUE_SECONDS,
 	DT_VALUE_CHOICE, /* one of choices, a space-separated list */
 	DT_VALUE_FILE,
+	DT_VALUE_FOLDER,
 	DT_VALUE_COMMAND, /* the name of a command */
 	DT_VALUE_FORMAT,  /* the name of an output format: one of dt_formats() */
 };
@@ -26,8 +27,9 @@ struct dt_option {
 	const char *help;                                                   /* one sentence */
 	int (*set)(void *options, const char *value, struct dt_error *err); /* value is NULL for a switch */
 	enum dt_value_kind kind;
-	char letter; /* 0: none */
-	bool hidden; /* an alias kept for habit */
+	char letter;  /* 0: none */
+	bool hidden;  /* an alias kept for habit */
+	bool several; /* each value counts; else a second value is refused */
 };
 
 struct dt_example {

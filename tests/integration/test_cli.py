@@ -132,6 +132,11 @@ def test_bash_completes():
     assert {"text", "json"} <= set(complete("darter", "dump", "--format", ""))
     assert complete("darter", "dump", "-f", "js") == ["json"]
     assert set(complete("darter", "completion", "")) == set(SHELLS)
+    with tempfile.TemporaryDirectory(prefix="darter-bash-") as folder:
+        (Path(folder) / "file").touch()
+        (Path(folder) / "folder").mkdir()
+        assert set(complete("darter", "dump", "--core", f"{folder}/f")) == {f"{folder}/file", f"{folder}/folder"}
+        assert complete("darter", "dump", "--root", f"{folder}/f") == [f"{folder}/folder"]
     with target(SYSTEM, "sleeper.py") as program:
         assert str(program.pid) in complete("darter", "dump", "")
 
@@ -151,6 +156,28 @@ def test_zsh_describes_processes():
         shown = subprocess.run([zsh, "-f", "-c", ask, "zsh", DARTER], capture_output=True, text=True, env=path, check=True,
                                timeout=DEADLINE)
         assert with_the_command(program, shown.stdout.splitlines(), ":"), shown
+
+
+def test_zsh_offers_an_option_once():
+    """Unless it may be given several times; and directories alone where one is wanted."""
+    script = darter("completion", "zsh", check=0).stdout
+    dump = script.split("\tdump)\n")[1].split(";;")[0].splitlines()
+    repeated = {re.match(r"\t\t\t'\*(--?[a-z]+)", line)[1] for line in dump if line.startswith("\t\t\t'*-")}
+    assert repeated == {"--pid", "-p", "--name"}, repeated
+    assert any(line.startswith("\t\t\t'--core=[") and line.endswith(":FILE:_files' \\") for line in dump), dump
+    assert any(line.startswith("\t\t\t'--root=[") and line.endswith(":DIR:_files -/' \\") for line in dump), dump
+    assert any(line.startswith("\t\t\t'(-f --format)-f+[") for line in dump), dump
+
+
+def test_fish_offers_directories_for_a_root():
+    fish = need_program("fish")
+    with tempfile.TemporaryDirectory(prefix="darter-fish-") as home:
+        (Path(home) / "file").touch()
+        (Path(home) / "folder").mkdir()
+        path = {**os.environ, "PATH": f"{DARTER.parent}:{os.environ['PATH']}", "HOME": home}
+        shown = subprocess.run([fish, "--no-config", "-c", f"darter completion fish | source; complete -C 'darter dump --root {home}/f'"],
+                               capture_output=True, text=True, env=path, check=True, timeout=DEADLINE).stdout
+        assert f"{home}/folder/" in shown and f"{home}/file" not in shown, shown
 
 
 def test_fish_describes_processes():
