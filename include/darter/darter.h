@@ -61,11 +61,16 @@ enum dt_pause {
 	DT_PAUSE_NEVER, /* never stop anything; what cannot be proven is left out and counted */
 };
 
+/* While a compressed core file is decompressed, after each part: `done` of its `whole` bytes have been read. */
+typedef void dt_progress_fn(void *context, uint64_t done, uint64_t whole);
+
 struct dt_options {
 	enum dt_pause pause;
-	bool no_perch; /* do not borrow the CPU of the running thread (rungs 1 and 2) */
-	bool no_names; /* leave thread names out */
-	bool source;   /* add the source line of the innermost frame of each thread */
+	bool no_perch;            /* do not borrow the CPU of the running thread (rungs 1 and 2) */
+	bool no_names;            /* leave thread names out */
+	bool source;              /* add the source line of the innermost frame of each thread */
+	dt_progress_fn *progress; /* called by dt_open_core(); may be NULL */
+	void *progress_context;
 };
 
 enum dt_state {

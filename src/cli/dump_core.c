@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "cli/dump.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 
 int dt_dump_argument(void *options, const char *text, struct dt_error *err)
@@ -51,9 +52,16 @@ static int check_usage(const struct dt_dump_options *options, struct dt_error *e
 static int show(const struct dt_dump_options *options, struct dt_error *err)
 {
 	const struct dt_snapshot *snapshot;
+	struct dt_options attach = options->attach;
+	struct dt_progress progress;
 	struct dt_target *target;
-	int code = dt_open_core(options->core, options->root, options->exe, &options->attach, &target, err);
+	int code;
 
+	dt_progress_begin(&progress, options->core, options->selecting.common.quiet ? NULL : stderr);
+	attach.progress = dt_progress_show;
+	attach.progress_context = &progress;
+	code = dt_open_core(options->core, options->root, options->exe, &attach, &target, err);
+	dt_progress_end(&progress);
 	if (code)
 		return code;
 	code = dt_take(target, &snapshot, err);

@@ -17,8 +17,10 @@
 
 struct dt_core;
 
-/* root and exe may be NULL: the files of this host, and the program under the path that it had. */
-int dt_core_open(const char *path, const char *root, const char *exe, struct dt_core **core, struct dt_error *err);
+/* root and exe may be NULL: the files of this host, and the program under the path that it had. Of the options, which
+ * may be NULL, only progress is asked for. */
+int dt_core_open(const char *path, const char *root, const char *exe, const struct dt_options *options,
+		 struct dt_core **core, struct dt_error *err);
 void dt_core_free(struct dt_core *core);
 
 /* All of these belong to the core. */

@@ -12,7 +12,7 @@ static void refused(const struct core_file_maker *m, int code, const char *words
 	struct dt_error err = {0};
 	struct dt_core *core;
 
-	assert_int_equal(dt_core_open(m->path, NULL, NULL, &core, &err), code);
+	assert_int_equal(dt_core_open(m->path, NULL, NULL, NULL, &core, &err), code);
 	if (!strstr(err.message, words))
 		fail_msg("'%s' is not in '%s'", words, err.message);
 	unlink(m->path);
@@ -229,13 +229,13 @@ static void other_files_are_refused(void **state)
 	m.header.e_machine = 0x1234;
 	core_file_write(&m, 0x4000);
 	refused(&m, DT_EUNSUPPORTED, "number 4660");
-	assert_int_equal(dt_core_open("/no such file", NULL, NULL, &core, &err), DT_ENOTFOUND);
-	assert_int_equal(dt_core_open("/dev/null", NULL, NULL, &core, &err), DT_ERUNTIME);
-	assert_int_equal(dt_core_open("/tmp", NULL, NULL, &core, &err), DT_ERUNTIME);
+	assert_int_equal(dt_core_open("/no such file", NULL, NULL, NULL, &core, &err), DT_ENOTFOUND);
+	assert_int_equal(dt_core_open("/dev/null", NULL, NULL, NULL, &core, &err), DT_ERUNTIME);
+	assert_int_equal(dt_core_open("/tmp", NULL, NULL, NULL, &core, &err), DT_ERUNTIME);
 	core_file_begin(&m);
 	core_file_write(&m, 0x4000);
-	assert_int_equal(dt_core_open(m.path, "/dev/null", NULL, &core, &err), DT_EUSAGE);
-	assert_int_equal(dt_core_open(m.path, "/no such directory", NULL, &core, &err), DT_ENOTFOUND);
+	assert_int_equal(dt_core_open(m.path, "/dev/null", NULL, NULL, &core, &err), DT_EUSAGE);
+	assert_int_equal(dt_core_open(m.path, "/no such directory", NULL, NULL, &core, &err), DT_ENOTFOUND);
 	unlink(m.path);
 }
 

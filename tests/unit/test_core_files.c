@@ -178,13 +178,13 @@ static void the_program_is_mapped_without_a_list(void **state)
 	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
 	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
 	core_file_write(&m, 0x4000);
-	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", &core, &err), 0);
+	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", NULL, &core, &err), 0);
 	assert_string_equal(dt_core_info(core)->program, "/proc/self/exe");
 	assert_int_equal(dt_mem_read(dt_core_memory(core), where, page, sizeof(page)), 0);
 	assert_memory_equal(page, file, sizeof(page));
 	dt_core_free(core);
 	/* Headers that do not lie so, and a file that is no program, tell nothing. */
-	assert_int_equal(dt_core_open(m.path, NULL, m.path, &core, &err), 0);
+	assert_int_equal(dt_core_open(m.path, NULL, m.path, NULL, &core, &err), 0);
 	missing_at(core, where);
 	dt_core_free(core);
 	unlink(m.path);
@@ -193,7 +193,7 @@ static void the_program_is_mapped_without_a_list(void **state)
 	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
 	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
 	core_file_write(&m, 0x4000);
-	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", &core, &err), 0);
+	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", NULL, &core, &err), 0);
 	missing_at(core, where);
 	dt_core_free(core);
 	unlink(m.path);
