@@ -57,7 +57,8 @@ struct dt_error {
 struct dt_target;
 
 enum dt_pause {
-	DT_PAUSE_AUTO,  /* stop the one running thread for one read where nothing gentler is proof enough */
+	DT_PAUSE_AUTO,  /* stop the thread that runs Python for one read where nothing gentler is proof enough; of a
+			   free-threaded build all that do, together */
 	DT_PAUSE_NEVER, /* never stop anything; what cannot be proven is left out and counted */
 };
 
@@ -137,6 +138,7 @@ struct dt_version {
 	uint8_t major, minor, micro;
 	uint8_t level; /* 0xa alpha, 0xb beta, 0xc candidate, 0xf final */
 	uint8_t serial;
+	bool free_threaded; /* built without the GIL: what its users call 3.14t */
 };
 
 struct dt_snapshot {

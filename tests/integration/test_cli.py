@@ -244,6 +244,11 @@ def test_ps_lists_every_python(python):
         assert "sleeper.py" in row["command"]
         assert row["doing"]["function"] == "nap" and row["doing"]["file"].endswith("sleeper.py")
         assert str(program.pid) in darter("ps", "--pids", check=0).stdout.split()
+        # A build without the GIL is told in every way.
+        snapshot = dump_json(program.pid)["snapshots"][0]
+        assert row["free_threaded"] == snapshot["free_threaded"] == python.threaded, (row, snapshot)
+        shown = darter("dump", program.pid, check=0).stdout
+        assert (f"\nPython {python.text} (free-threaded, /" in shown) == python.threaded, shown
 
 
 # ---- several processes ----
