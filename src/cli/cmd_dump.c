@@ -140,9 +140,11 @@ static const struct dt_option table[] = {
      .kind = DT_VALUE_CHOICE,
      .value = "WHEN",
      .choices = "auto never",
-     .help = "auto (the default): where nothing gentler proves that a stack is true, the one running thread is stopped "
-	     "while it is read, some 0.1 ms. never: its stack must be the same in several looks, which is evidence "
-	     "and not proof; what differs is left out, and told.",
+     .help =
+	 "auto (the default): where nothing gentler proves that a stack is true, the thread that runs Python is "
+	 "stopped while it is read, some 0.1 ms; of a free-threaded build all that do are stopped together. never: a "
+	 "stack must be the same in several looks, which is evidence and not proof; what differs is left out, and "
+	 "told.",
      .set = set_pause},
     {.name = "nonblocking", .help = "The same as --pause=never.", .hidden = true, .set = set_pause},
     DT_OPTION_COLOR,
