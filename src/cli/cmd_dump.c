@@ -153,6 +153,16 @@ static const struct dt_option table[] = {
     {0},
 };
 
+static const struct dt_variable variables[] = {
+    {"DARTER_CORE_LIMIT", "With --core: how large a compressed core may be when it is decompressed, such as 40G (K, M, "
+			  "G or T; bytes without "
+			  "a unit); 16G by default."},
+    {"TMPDIR",
+     "With --core: the directory in which a compressed core is decompressed; /var/tmp by default, or /tmp where "
+     "nothing can be written there."},
+    {0},
+};
+
 static const struct dt_example examples[] = {
     {"darter dump 1234", "The stack of every thread of process 1234."},
     {"darter dump --name gunicorn --children", "The same for all processes of a server, by the name of the command."},
@@ -166,8 +176,9 @@ static const struct dt_example examples[] = {
 const struct dt_command dt_command_dump = {
     .name = "dump",
     .arguments = "[PID...]",
+    .instead = "--core FILE",
     .argument_kind = DT_VALUE_PID,
-    .summary = "show the stacks of running Python programs",
+    .summary = "show the stacks of running Python programs, or of one that died",
     .about =
 	"Shows the Python stack of every thread of a running program: the main thread first, the innermost frame on "
 	"top, with the line of source code it is at. Each thread is shown with what it is doing: running, waiting for "
@@ -185,6 +196,7 @@ const struct dt_command dt_command_dump = {
 	"With several processes each one is shown or its error is told. Processes found by --name, --all and "
 	"--children that are not Python are passed over.",
     .options = table,
+    .variables = variables,
     .examples = examples,
     .options_size = sizeof(struct dt_dump_options),
     .defaults = defaults,

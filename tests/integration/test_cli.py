@@ -205,6 +205,21 @@ def test_man_pages():
     assert len(options) > 10 and all(f"*{option}*" in source for option in options)
 
 
+def test_core_files_are_told_of():
+    """In the overview, in the help of dump and in both pages; and so are the variables that matter to them."""
+    assert "darter dump --core FILE  What a program was doing when it died" in darter("help").stdout
+    shown = darter("help", "dump", check=0).stdout
+    assert "Usage: darter dump [options] [PID...]\n       darter dump [options] --core FILE\n" in shown
+    page, whole = (darter("help", "--man", *words, check=0).stdout for words in (["dump"], []))
+    assert "*darter dump* \\[options\\] --core FILE\n" in page
+    for name in ("DARTER_CORE_LIMIT", "TMPDIR"):
+        row = f"\n*{name}*\n\tWith --core: ".replace("_", "\\_")
+        assert row in page.split("# ENVIRONMENT\n")[1] and row in whole.split("# ENVIRONMENT\n")[1], row
+        assert re.search(rf"^  {name} +With --core", shown.split("\nEnvironment:\n")[1], re.M), shown
+    for text in (page, whole):
+        assert "core" in text.split("# EXIT STATUS")[1].split("# SEE ALSO")[0] and "core file" in text.split("# COMMANDS")[0]
+
+
 # ---- colours and widths ----
 
 
