@@ -57,15 +57,21 @@ struct dt_error {
 struct dt_target;
 
 enum dt_pause {
-	DT_PAUSE_AUTO,  /* stop the one running thread for one read where nothing gentler is proof enough */
+	DT_PAUSE_AUTO,  /* stop the thread that runs Python for one read where nothing gentler is proof enough; of a
+			   free-threaded build all that do, together */
 	DT_PAUSE_NEVER, /* never stop anything; what cannot be proven is left out and counted */
 };
 
+/* While a compressed core file is decompressed, after each part: `done` of its `whole` bytes have been read. */
+typedef void dt_progress_fn(void *context, uint64_t done, uint64_t whole);
+
 struct dt_options {
 	enum dt_pause pause;
-	bool no_perch; /* do not borrow the CPU of the running thread (rungs 1 and 2) */
-	bool no_names; /* leave thread names out */
-	bool source;   /* add the source line of the innermost frame of each thread */
+	bool no_perch;            /* do not borrow the CPU of the running thread (rungs 1 and 2) */
+	bool no_names;            /* leave thread names out */
+	bool source;              /* add the source line of the innermost frame of each thread */
+	dt_progress_fn *progress; /* called by dt_open_core(); may be NULL */
+	void *progress_context;
 };
 
 enum dt_state {
@@ -132,6 +138,7 @@ struct dt_version {
 	uint8_t major, minor, micro;
 	uint8_t level; /* 0xa alpha, 0xb beta, 0xc candidate, 0xf final */
 	uint8_t serial;
+	bool free_threaded; /* built without the GIL: what its users call 3.14t */
 };
 
 struct dt_snapshot {

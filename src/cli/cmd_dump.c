@@ -112,7 +112,7 @@ static const struct dt_option table[] = {
      .help = "With --core: the program that the core is of, if it is not where it was.",
      .set = set_exe},
     {.name = "root",
-     .kind = DT_VALUE_FILE,
+     .kind = DT_VALUE_FOLDER,
      .value = "DIR",
      .help = "With --core: where the files of the machine are that the core comes from, libraries and sources; / by "
 	     "default.",
@@ -140,14 +140,26 @@ static const struct dt_option table[] = {
      .kind = DT_VALUE_CHOICE,
      .value = "WHEN",
      .choices = "auto never",
-     .help = "auto (the default): where nothing gentler proves that a stack is true, the one running thread is stopped "
-	     "while it is read, some 0.1 ms. never: its stack must be the same in several looks, which is evidence "
-	     "and not proof; what differs is left out, and told.",
+     .help =
+	 "auto (the default): where nothing gentler proves that a stack is true, the thread that runs Python is "
+	 "stopped while it is read, some 0.1 ms; of a free-threaded build all that do are stopped together. never: a "
+	 "stack must be the same in several looks, which is evidence and not proof; what differs is left out, and "
+	 "told.",
      .set = set_pause},
     {.name = "nonblocking", .help = "The same as --pause=never.", .hidden = true, .set = set_pause},
     DT_OPTION_COLOR,
     DT_OPTION_QUIET("Say nothing but the result and errors; with --json the errors are in the result alone."),
     DT_OPTION_VERBOSE("Say more: how it was seen and what was left out."),
+    {0},
+};
+
+static const struct dt_variable variables[] = {
+    {"DARTER_CORE_LIMIT", "With --core: how large a compressed core may be when it is decompressed, such as 40G (K, M, "
+			  "G or T; bytes without "
+			  "a unit); 16G by default."},
+    {"TMPDIR",
+     "With --core: the directory in which a compressed core is decompressed; /var/tmp by default, or /tmp where "
+     "nothing can be written there."},
     {0},
 };
 
@@ -164,8 +176,9 @@ static const struct dt_example examples[] = {
 const struct dt_command dt_command_dump = {
     .name = "dump",
     .arguments = "[PID...]",
+    .instead = "--core FILE",
     .argument_kind = DT_VALUE_PID,
-    .summary = "show the stacks of running Python programs",
+    .summary = "show the stacks of running Python programs, or of one that died",
     .about =
 	"Shows the Python stack of every thread of a running program: the main thread first, the innermost frame on "
 	"top, with the line of source code it is at. Each thread is shown with what it is doing: running, waiting for "
@@ -183,10 +196,11 @@ const struct dt_command dt_command_dump = {
 	"With several processes each one is shown or its error is told. Processes found by --name, --all and "
 	"--children that are not Python are passed over.",
     .options = table,
+    .variables = variables,
     .examples = examples,
     .options_size = sizeof(struct dt_dump_options),
     .defaults = defaults,
-    .argument = dt_select_pid,
+    .argument = dt_dump_argument,
     .run = run,
     .looks = true,
 };

@@ -15,6 +15,7 @@ enum dt_value_kind {
 	DT_VALUE_SECONDS,
 	DT_VALUE_CHOICE, /* one of choices, a space-separated list */
 	DT_VALUE_FILE,
+	DT_VALUE_FOLDER,
 	DT_VALUE_COMMAND, /* the name of a command */
 	DT_VALUE_FORMAT,  /* the name of an output format: one of dt_formats() */
 };
@@ -26,8 +27,9 @@ struct dt_option {
 	const char *help;                                                   /* one sentence */
 	int (*set)(void *options, const char *value, struct dt_error *err); /* value is NULL for a switch */
 	enum dt_value_kind kind;
-	char letter; /* 0: none */
-	bool hidden; /* an alias kept for habit */
+	char letter;  /* 0: none */
+	bool hidden;  /* an alias kept for habit */
+	bool several; /* each value counts; else a second value is refused */
 };
 
 struct dt_example {
@@ -35,15 +37,23 @@ struct dt_example {
 	const char *what;
 };
 
+/* Of the environment. */
+struct dt_variable {
+	const char *name;
+	const char *help; /* one sentence */
+};
+
 struct dt_command {
 	const char *name;
 	const char *arguments;            /* "[PID...]", NULL: none */
+	const char *instead;              /* of the arguments: "--core FILE"; NULL: nothing */
 	enum dt_value_kind argument_kind; /* what completion offers */
 	const char *argument_choices;
-	const char *summary;               /* a few words */
-	const char *about;                 /* paragraphs for help and man page */
-	const struct dt_option *options;   /* ended by one without a name */
-	const struct dt_example *examples; /* ended by one without a line */
+	const char *summary;                 /* a few words */
+	const char *about;                   /* paragraphs for help and man page */
+	const struct dt_option *options;     /* ended by one without a name */
+	const struct dt_variable *variables; /* that mean something to it alone; ended by one without a name */
+	const struct dt_example *examples;   /* ended by one without a line */
 	size_t options_size; /* bytes of the command's options struct, which begins with struct dt_common */
 	void (*defaults)(void *options);
 	int (*argument)(void *options, const char *text, struct dt_error *err); /* NULL: takes none */
@@ -63,6 +73,9 @@ const struct dt_command *dt_command_by_name(const char *name);
 
 /* Understood by every command, besides its own: --help. Ended by one without a name. */
 extern const struct dt_option dt_common_options[];
+
+/* Of the environment, for every command. Ended by one without a name. */
+extern const struct dt_variable dt_common_variables[];
 
 /* Rows for the tables of the commands to which they mean something. */
 int dt_set_json(void *options, const char *value, struct dt_error *err);

@@ -7,6 +7,12 @@ const struct dt_command *const dt_commands[] = {
     &dt_command_ps, &dt_command_dump, &dt_command_version, &dt_command_help, &dt_command_completion, NULL,
 };
 
+const struct dt_variable dt_common_variables[] = {
+    {"NO_COLOR", "If set and not empty, no colours are used unless --color=always asks for them."},
+    {"COLUMNS", "The width for tables, help and messages on a terminal, instead of the terminal's own."},
+    {0},
+};
+
 const struct dt_command *dt_command_by_name(const char *name)
 {
 	for (const struct dt_command *const *command = dt_commands; *command; command++)

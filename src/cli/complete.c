@@ -61,6 +61,9 @@ static void bash_words(FILE *out, enum dt_value_kind kind, const char *choices)
 	case DT_VALUE_FILE:
 		fputs("COMPREPLY=($(compgen -f -- \"$cur\"))", out);
 		break;
+	case DT_VALUE_FOLDER:
+		fputs("COMPREPLY=($(compgen -d -- \"$cur\"))", out);
+		break;
 	default:
 		fputs("COMPREPLY=()", out);
 		break;
@@ -134,15 +137,24 @@ static void zsh_action(FILE *out, enum dt_value_kind kind, const char *choices)
 	case DT_VALUE_FILE:
 		fputs("_files", out);
 		break;
+	case DT_VALUE_FOLDER:
+		fputs("_files -/", out);
+		break;
 	default:
 		putc(' ', out);
 		break;
 	}
 }
 
+/* What was typed already is not offered again, by neither of its names, unless it may be given several times. */
 static void zsh_spec(FILE *out, const struct dt_option *option, const char *flag, const char *ending)
 {
-	fprintf(out, "\t\t\t'*%s%s[", flag, option->kind == DT_VALUE_NONE ? "" : ending);
+	fputs("\t\t\t'", out);
+	if (option->several)
+		putc('*', out);
+	else if (option->letter)
+		fprintf(out, "(-%c --%s)", option->letter, option->name);
+	fprintf(out, "%s%s[", flag, option->kind == DT_VALUE_NONE ? "" : ending);
 	quoted(out, option->help, "[]:\\", false);
 	putc(']', out);
 	if (option->kind != DT_VALUE_NONE) {
@@ -216,6 +228,9 @@ static void fish_words(FILE *out, enum dt_value_kind kind, const char *choices)
 		break;
 	case DT_VALUE_FILE:
 		fputs(" -F", out);
+		break;
+	case DT_VALUE_FOLDER:
+		fputs(" -a '(__fish_complete_directories)'", out);
 		break;
 	default:
 		break;

@@ -58,6 +58,9 @@ void dt_dump_look(struct dt_dump_look *look);
 /* Says that a look did not come back. */
 int dt_dump_fail_stuck(int pid, struct dt_error *err);
 
+/* A word that is no option: a process id. A file is no process, but may be a core. */
+int dt_dump_argument(void *options, const char *text, struct dt_error *err);
+
 /* All return the exit code. */
 int dt_dump_core(const struct dt_dump_options *options);
 int dt_dump_once(const struct dt_dump_options *options);

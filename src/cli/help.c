@@ -11,8 +11,9 @@
 #define OPTION_COLUMN   28  /* where the explanation of an option begins */
 
 const struct dt_example dt_help_first[] = {
-    {"darter ps", "The Python programs on this host, and what each does now."},
+    {"darter ps", "The Python programs here, and what each does now."},
     {"darter dump PID", "The stack of every thread of one of them."},
+    {"darter dump --core FILE", "What a program was doing when it died."},
     {0},
 };
 
@@ -81,15 +82,26 @@ static size_t usable(size_t columns)
 void dt_help_command(const struct dt_command *command, FILE *out, size_t columns)
 {
 	columns = usable(columns);
-	fprintf(out, "darter %s: %s\n\n", command->name, command->summary);
-	fprintf(out, "Usage: darter %s [options]%s%s\n\n", command->name, command->arguments ? " " : "",
+	wrap(out, command->summary, strlen(command->summary), (size_t)fprintf(out, "darter %s: ", command->name), 0,
+	     columns);
+	putc('\n', out);
+	fprintf(out, "Usage: darter %s [options]%s%s\n", command->name, command->arguments ? " " : "",
 		command->arguments ? command->arguments : "");
+	if (command->instead)
+		fprintf(out, "       darter %s [options] %s\n", command->name, command->instead);
+	putc('\n', out);
 	put_paragraphs(out, command->about, columns);
 	fputs("Options:\n", out);
 	for (const struct dt_option *option = command->options; option && option->name; option++)
 		put_option(out, option, columns);
 	for (const struct dt_option *option = dt_common_options; option->name; option++)
 		put_option(out, option, columns);
+	if (command->variables)
+		fputs("\nEnvironment:\n", out);
+	for (const struct dt_variable *variable = command->variables; variable && variable->name; variable++) {
+		fprintf(out, "  %-*s", OPTION_COLUMN - 2, variable->name);
+		wrap(out, variable->help, strlen(variable->help), OPTION_COLUMN, OPTION_COLUMN, columns);
+	}
 	if (command->examples)
 		fputs("\nExamples:\n", out);
 	for (const struct dt_example *example = command->examples; example && example->line; example++) {
@@ -110,8 +122,8 @@ void dt_help_overview(FILE *out, size_t columns)
 	}
 	fputs("\nTo begin with:\n", out);
 	for (const struct dt_example *example = dt_help_first; example->line; example++) {
-		fprintf(out, "  %-18s", example->line);
-		wrap(out, example->what, strlen(example->what), 20, 20, columns);
+		fprintf(out, "  %-25s", example->line);
+		wrap(out, example->what, strlen(example->what), 27, 27, columns);
 	}
 	fputs("\n'darter help COMMAND' or 'darter COMMAND --help' tells more.\n", out);
 }

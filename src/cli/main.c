@@ -72,6 +72,10 @@ static int no_such_command(int count, char *const *words)
 	dt_fail(&err, DT_EUSAGE, "there is no command '%s'", name);
 	if (dt_parse_u64(name, UINT32_MAX, &pid))
 		dt_hint(&err, "did you mean 'darter dump %s'?", name);
+	else if (!strcmp(name, "core") && count > 1 && words[1][0] != '-')
+		dt_hint_core(words[1], &err);
+	else if (!strcmp(name, "core") || dt_is_file(name))
+		dt_hint_core(dt_is_file(name) ? name : "FILE", &err);
 	else if (nearest.best)
 		dt_hint(&err, "did you mean 'darter %s'?", nearest.best);
 	dt_hint(&err, "'darter help' shows the commands");

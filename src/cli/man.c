@@ -55,6 +55,17 @@ static void put_options(FILE *out, const struct dt_option *option)
 	}
 }
 
+static void put_variables(FILE *out, const struct dt_variable *variable)
+{
+	for (; variable && variable->name; variable++) {
+		putc('*', out);
+		put(out, variable->name);
+		fputs("*\n\t", out);
+		put(out, variable->help);
+		fputs("\n\n", out);
+	}
+}
+
 /* looks: the codes of processes that were asked for, too. */
 static void put_exit_status(FILE *out, bool looks)
 {
@@ -63,11 +74,12 @@ static void put_exit_status(FILE *out, bool looks)
 		"*0*\n\tAll went well.\n\n"
 		"*1*\n\tSomething failed: %sa result that could not be written.\n\n"
 		"*2*\n\tThe command line makes no sense.\n\n",
-		looks ? "a Python that cannot be read, " : "");
+		looks ? "a Python that cannot be read, a file that is no core or one that is not whole enough, " : "");
 	if (looks)
 		fputs(
-		    "*3*\n\tThe kernel does not allow it; the message says what would.\n\n"
-		    "*4*\n\tThere is no such process, it ended, or there is no Python in it.\n\n"
+		    "*3*\n\tThe kernel does not allow it (a core file: its owner does not); the message says what "
+		    "would.\n\n"
+		    "*4*\n\tThere is no such process or core file, it ended, or there is no Python in it.\n\n"
 		    "With several processes it is the code of the first error; the others are shown all the same.\n\n",
 		    out);
 }
@@ -95,11 +107,19 @@ static void put_command_page(const struct dt_command *command, FILE *out)
 		putc(' ', out);
 		put(out, command->arguments);
 	}
+	if (command->instead) {
+		fprintf(out, "\n\n*darter %s* ", command->name);
+		put(out, "[options] ");
+		put(out, command->instead);
+	}
 	fputs("\n\n# DESCRIPTION\n\n", out);
 	put_paragraphs(out, command->about);
 	fputs("# OPTIONS\n\n", out);
 	put_options(out, command->options);
 	put_options(out, dt_common_options);
+	if (command->variables)
+		fputs("# ENVIRONMENT\n\n", out);
+	put_variables(out, command->variables);
 	put_examples(out, command->examples);
 	put_exit_status(out, command->looks);
 	fputs("# SEE ALSO\n\n*darter*(1)\n", out);
@@ -116,7 +136,8 @@ void dt_help_man(const struct dt_command *command, FILE *out)
 	    "darter(1) \"darter %s\"\n\n# NAME\n\ndarter - look into running Python programs from outside\n\n"
 	    "# SYNOPSIS\n\n*darter* _COMMAND_ \\[options\\] \\[PID...\\]\n\n# DESCRIPTION\n\n"
 	    "Darter reads the stacks of running Python programs out of their memory. The programs need no preparation, "
-	    "are not signalled and not written to.\n\n# COMMANDS\n\n",
+	    "are not signalled and not written to. Of a program that has died it reads the core file.\n\n"
+	    "# COMMANDS\n\n",
 	    dt_library_version());
 	for (const struct dt_command *const *command_at = dt_commands; *command_at; command_at++) {
 		fprintf(out, "*darter-%s*(1)\n\t", (*command_at)->name);
@@ -124,10 +145,10 @@ void dt_help_man(const struct dt_command *command, FILE *out)
 		fputs("\n\n", out);
 	}
 	fputs("# OPTIONS\n\n*-h*, *--help*\n\tShow the commands.\n\n*-V*, *--version*\n\tShow the version.\n\n", out);
-	fputs("# ENVIRONMENT\n\n*NO\\_COLOR*\n\tIf set and not empty, no colours are used unless *--color=always* asks "
-	      "for them.\n\n*COLUMNS*\n\tThe width for tables, help and messages on a terminal, instead of the "
-	      "terminal's own.\n\n",
-	      out);
+	fputs("# ENVIRONMENT\n\n", out);
+	put_variables(out, dt_common_variables);
+	for (const struct dt_command *const *at = dt_commands; *at; at++)
+		put_variables(out, (*at)->variables);
 	put_examples(out, dt_help_first);
 	put_exit_status(out, true);
 	fputs("# SEE ALSO\n\n", out);

@@ -5,8 +5,10 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/util.h"
 
 int dt_set_color(void *options, const char *value, struct dt_error *err)
@@ -113,12 +115,32 @@ static bool is_choice(const char *choices, const char *value)
 	return false;
 }
 
-static int apply(const struct dt_option *option, char letter, const char *value, void *options, struct dt_error *err)
+struct words {
+	char *const *list;
+	int count, at;   /* at: the word being read */
+	uint64_t valued; /* options of the command that have a value: a bit for each, in the table's order */
+};
+
+/* True the first time. */
+static bool first_value(struct words *words, const struct dt_command *command, const struct dt_option *option)
+{
+	uint64_t bit = UINT64_C(1) << (option - command->options);
+	bool first = !(words->valued & bit);
+
+	words->valued |= bit;
+	return first;
+}
+
+static int apply(const struct dt_command *command, struct words *words, const struct dt_option *option, char letter,
+		 const char *value, void *options, struct dt_error *err)
 {
 	char text[64];
 	struct dt_error why = {0};
 	int code;
 
+	if (value && !option->several && !first_value(words, command, option))
+		return dt_fail(err, DT_EUSAGE, "%s is given twice: it takes one value (%s)",
+			       spelled(option, letter, text), option->value);
 	if (option->kind == DT_VALUE_CHOICE && value && !is_choice(option->choices, value))
 		return dt_fail(err, DT_EUSAGE, "%s: '%s' is none of: %s", spelled(option, letter, text), value,
 			       option->choices);
@@ -138,11 +160,6 @@ static int needs_value(const struct dt_option *option, char letter, struct dt_er
 	return dt_fail(err, DT_EUSAGE, "%s needs a value (%s)", spelled(option, letter, text), option->value);
 }
 
-struct words {
-	char *const *list;
-	int count, at; /* at: the word being read */
-};
-
 static int parse_long(const struct dt_command *command, struct words *words, void *options, struct dt_error *err)
 {
 	const char *name = words->list[words->at] + 2;
@@ -161,7 +178,7 @@ static int parse_long(const struct dt_command *command, struct words *words, voi
 			return needs_value(option, 0, err);
 		value = words->list[++words->at];
 	}
-	return apply(option, 0, value, options, err);
+	return apply(command, words, option, 0, value, options, err);
 }
 
 /* -x, -xyz, -xVALUE, -x VALUE */
@@ -186,7 +203,7 @@ static int parse_letters(const struct dt_command *command, struct words *words, 
 			else
 				return needs_value(option, letter, err);
 		}
-		code = apply(option, letter, value, options, err);
+		code = apply(command, words, option, letter, value, options, err);
 		if (code || value)
 			return code;
 	}
@@ -227,6 +244,25 @@ int dt_parse(const struct dt_command *command, int count, char *const *list, voi
 			return code;
 	}
 	return DT_PARSE_RUN;
+}
+
+bool dt_is_file(const char *word)
+{
+	struct stat st;
+
+	return strchr(word, '/') || (stat(word, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+void dt_hint_core(const char *file, struct dt_error *err)
+{
+	struct dt_buf line = DT_BUF_INIT;
+
+	dt_buf_puts(&line, "darter dump --core ");
+	if (dt_shell_quote(&line, file) && !line.failed)
+		dt_hint(err, "The stacks in a core file are shown by:\n    %s", line.data);
+	else
+		dt_hint(err, "'darter dump --core FILE' shows the stacks in a core file");
+	dt_buf_release(&line);
 }
 
 int dt_value_pid(const char *text, int *pid, struct dt_error *err)

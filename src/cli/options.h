@@ -8,11 +8,18 @@
 enum { DT_PARSE_RUN = 0, DT_PARSE_HELP = 1 };
 
 /* Reads the words behind the command's name into options, which must be zeroed and have its defaults. Understands
- * --name=value, --name value, -x value, -xvalue, clusters of letters, and -- before words that are no options. */
+ * --name=value, --name value, -x value, -xvalue, clusters of letters, and -- before words that are no options. A value
+ * that would silently replace another one is refused. */
 int dt_parse(const struct dt_command *command, int count, char *const *words, void *options, struct dt_error *err);
 
 /* Whether a word ("--json", "-j", "--every=1") is an option of the command. */
 bool dt_is_option(const struct dt_command *command, const char *word);
+
+/* Whether a word that is no option means a file: it is one, or has a slash. */
+bool dt_is_file(const char *word);
+
+/* How the stacks in a core file are shown. */
+void dt_hint_core(const char *file, struct dt_error *err);
 
 /* Values. Each fails with DT_EUSAGE and a sentence that quotes the text. */
 int dt_value_pid(const char *text, int *pid, struct dt_error *err);

@@ -51,9 +51,9 @@ void dt_picks_release(struct dt_picks *picks);
 /* Clang-format would tear the rows apart. */
 /* clang-format off */
 #define DT_OPTIONS_SELECTION                                                                                           \
-	{.letter = 'p', .name = "pid", .kind = DT_VALUE_PID, .value = "PID",                                           \
+	{.letter = 'p', .name = "pid", .kind = DT_VALUE_PID, .value = "PID", .several = true,                          \
 	 .help = "A process; may be given several times, or as a plain argument.", .set = dt_select_pid},              \
-	{.name = "name", .kind = DT_VALUE_TEXT, .value = "REGEX",                                                      \
+	{.name = "name", .kind = DT_VALUE_TEXT, .value = "REGEX", .several = true,                                     \
 	 .help = "Every Python process whose command line matches (POSIX extended); may be given several times.",      \
 	 .set = dt_select_name},                                                                                       \
 	{.name = "all", .help = "Every Python process of this host.", .set = dt_select_all},                           \

@@ -27,7 +27,7 @@ static int fail_open(const char *path, int code, struct dt_error *err)
 	}
 }
 
-static int open_file(struct dt_core *core, struct dt_error *err)
+static int open_file(struct dt_core *core, const struct dt_options *options, struct dt_error *err)
 {
 	struct stat st;
 	int rc;
@@ -38,7 +38,7 @@ static int open_file(struct dt_core *core, struct dt_error *err)
 	if (!S_ISREG(st.st_mode))
 		return dt_fail(err, DT_ERUNTIME, "%s is no regular file", core->info.path);
 	core->info.taken_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-	rc = dt_unpack(core->info.path, &core->fd, &core->info.damaged, err);
+	rc = dt_unpack(core->info.path, &core->fd, options, &core->info.damaged, err);
 	if (rc < 0)
 		return rc;
 	if (fstat(core->fd, &st) < 0)
@@ -230,7 +230,8 @@ static int read_headers(struct dt_core *core, struct dt_error *err)
 	return rc < 0 ? rc : core_read_command(core);
 }
 
-int dt_core_open(const char *path, const char *root, const char *exe, struct dt_core **result, struct dt_error *err)
+int dt_core_open(const char *path, const char *root, const char *exe, const struct dt_options *options,
+		 struct dt_core **result, struct dt_error *err)
 {
 	struct dt_core *core = calloc(1, sizeof(*core));
 	int rc;
@@ -244,7 +245,7 @@ int dt_core_open(const char *path, const char *root, const char *exe, struct dt_
 	dt_arena_init(&core->maps.arena, 0);
 	core->info.path = dt_arena_strdup(&core->arena, path);
 	core->exe = exe ? dt_arena_strdup(&core->arena, exe) : NULL;
-	rc = core->info.path && (core->exe || !exe) ? open_file(core, err) : -ENOMEM;
+	rc = core->info.path && (core->exe || !exe) ? open_file(core, options, err) : -ENOMEM;
 	if (rc == 0)
 		rc = open_root(core, root, err);
 	if (rc == 0)

@@ -18,8 +18,9 @@
 struct dt_core;
 
 /* root and exe may be NULL: the files of this host, and the program under the path that it had. An exe that is no
- * program of the core's machine is refused. */
-int dt_core_open(const char *path, const char *root, const char *exe, struct dt_core **core, struct dt_error *err);
+ * program of the core's machine is refused. Of the options, which may be NULL, only progress is asked for. */
+int dt_core_open(const char *path, const char *root, const char *exe, const struct dt_options *options,
+		 struct dt_core **core, struct dt_error *err);
 void dt_core_free(struct dt_core *core);
 
 /* All of these belong to the core. */

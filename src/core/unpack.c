@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -19,11 +20,14 @@
 
 struct unpack {
 	int from, to;
-	const char *folder;
-	uint64_t size;  /* bytes so far */
-	uint64_t room;  /* that may still be written to the disk */
-	uint64_t limit; /* of size */
-	uint64_t whole; /* what the headers speak of; 0 until they are there */
+	const char *folder; /* NULL: each of the usual ones was tried */
+	int why;            /* errno of UNPACK_NO_FOLDER */
+	const struct dt_options *options;
+	uint64_t taken, packed; /* bytes of the compressed file: so far, and all */
+	uint64_t size;          /* bytes so far */
+	uint64_t room;          /* that may still be written to the disk */
+	uint64_t limit;         /* of size */
+	uint64_t whole;         /* what the headers speak of; 0 until they are there */
 	bool headers_read;
 };
 
@@ -68,7 +72,13 @@ ssize_t unpack_source(struct unpack *unpack, void *bytes, size_t size)
 	do
 		got = read(unpack->from, bytes, size);
 	while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
+	if (got < 0)
+		return -errno;
+	unpack->taken += (uint64_t)got;
+	if (unpack->options && unpack->options->progress)
+		unpack->options->progress(unpack->options->progress_context, DT_MIN(unpack->taken, unpack->packed),
+					  unpack->packed);
+	return got;
 }
 
 static bool zeros(const uint8_t *bytes, size_t size)
@@ -161,18 +171,24 @@ static int open_nameless(const char *folder)
 	return fd;
 }
 
+/* Who sets TMPDIR wants it there and nowhere else. */
 static int open_target(struct unpack *unpack)
 {
-	const char *const folders[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
+	static const char *const usual[] = {"/var/tmp", "/tmp"};
+	const char *wanted = getenv("TMPDIR");
+	bool told = wanted && *wanted;
 	struct statvfs fs;
 
-	for (size_t i = 0; i < DT_COUNT(folders) && unpack->to < 0; i++) {
-		if (!folders[i] || !folders[i][0])
-			continue;
-		unpack->folder = folders[i];
+	for (size_t i = 0; i < (told ? 1 : DT_COUNT(usual)) && unpack->to < 0; i++) {
+		unpack->folder = told ? wanted : usual[i];
 		unpack->to = open_nameless(unpack->folder);
 	}
-	if (unpack->to < 0 || fstatvfs(unpack->to, &fs) < 0)
+	if (unpack->to < 0) {
+		unpack->why = errno;
+		unpack->folder = told ? wanted : NULL;
+		return UNPACK_NO_FOLDER;
+	}
+	if (fstatvfs(unpack->to, &fs) < 0)
 		return -errno;
 	if (__builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, &unpack->room))
 		unpack->room = UINT64_MAX;
@@ -185,7 +201,7 @@ static bool parse_limit(const char *text, uint64_t *limit)
 {
 	static const char units[] = "KMGT";
 	size_t length = strlen(text);
-	const char *unit = length ? strchr(units, text[length - 1] & ~0x20) : NULL;
+	const char *unit = length ? memchr(units, text[length - 1] & ~0x20, strlen(units)) : NULL;
 	char number[24];
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 
@@ -198,6 +214,20 @@ static bool parse_limit(const char *text, uint64_t *limit)
 		return false;
 	*limit <<= shift;
 	return true;
+}
+
+static int explain_folder(const struct unpack *unpack, const char *path, struct dt_error *err)
+{
+	const char *why = strerror(unpack->why);
+
+	if (unpack->folder)
+		return dt_fail(err, DT_ERUNTIME,
+			       "%s cannot be decompressed: TMPDIR is %s, and no file can be made there: %s", path,
+			       unpack->folder, why);
+	dt_fail(err, DT_ERUNTIME, "%s cannot be decompressed: no file can be made in /var/tmp and in /tmp: %s", path,
+		why);
+	dt_hint(err, "TMPDIR names another directory");
+	return DT_ERUNTIME;
 }
 
 static int explain(const struct unpack *unpack, const char *path, const struct format *format, int rc,
@@ -230,6 +260,8 @@ static int explain(const struct unpack *unpack, const char *path, const struct f
 		dt_fail(err, DT_EUNSUPPORTED, "%s was compressed with a window that takes too much memory", path);
 		dt_hint(err, "'%s --long=31' decompresses it; give darter the result", format->program);
 		return DT_EUNSUPPORTED;
+	case UNPACK_NO_FOLDER:
+		return explain_folder(unpack, path, err);
 	case -ENOMEM:
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	default:
@@ -252,22 +284,24 @@ static int run(struct unpack *unpack, const struct format *format, bool *damaged
 	return rc;
 }
 
-int dt_unpack(const char *path, int *fd, bool *damaged, struct dt_error *err)
+int dt_unpack(const char *path, int *fd, const struct dt_options *options, bool *damaged, struct dt_error *err)
 {
 	const char *wanted = getenv("DARTER_CORE_LIMIT");
-	struct unpack unpack = {.from = *fd, .to = -1, .limit = LIMIT};
+	struct unpack unpack = {.from = *fd, .to = -1, .limit = LIMIT, .options = options};
 	const struct format *format = NULL;
 	uint8_t magic[8] = {0};
+	struct stat st;
 	int rc;
 
-	if (pread(*fd, magic, sizeof(magic), 0) < 4)
+	if (pread(*fd, magic, sizeof(magic), 0) < 4 || fstat(*fd, &st) < 0)
 		return 0;
+	unpack.packed = (uint64_t)st.st_size;
 	for (size_t i = 0; i < DT_COUNT(formats); i++)
 		if (!memcmp(magic, formats[i].magic, formats[i].length))
 			format = &formats[i];
 	if (!format)
 		return 0;
-	if (wanted && !parse_limit(wanted, &unpack.limit))
+	if (wanted && *wanted && !parse_limit(wanted, &unpack.limit))
 		return dt_fail(err, DT_EUSAGE, "DARTER_CORE_LIMIT is '%s': a size such as 20G is wanted", wanted);
 	if (!format->run) {
 		dt_fail(err, DT_EUNSUPPORTED, "%s is compressed with %s, which this darter does not read", path,

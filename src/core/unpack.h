@@ -2,7 +2,8 @@
  * Compressed core files: gzip, zstd and lz4, told by their first bytes. The core is decompressed into a file without a
  * name, so it needs no memory; blocks of zeros take no room in it. What a hostile file can make of that is bounded: it
  * must begin as a core, no more is decompressed than the core's own headers speak of, and neither more than a limit
- * (DARTER_CORE_LIMIT, 16G by default) nor half of the room that the disk has.
+ * (DARTER_CORE_LIMIT, 16G by default) nor half of the room that the disk has. The file lies in TMPDIR, if that is set,
+ * else in /var/tmp or /tmp.
  */
 #ifndef DT_CORE_UNPACK_H
 #define DT_CORE_UNPACK_H
@@ -14,9 +15,9 @@
 #include "base/error.h"
 
 /* If *fd is a compressed file, *fd becomes what was in it: the given descriptor is closed. *damaged: the file was cut
- * short or is damaged, and what came before that is there. Does nothing to a file that is not compressed. On failure
- * *fd stays as it is. */
-int dt_unpack(const char *path, int *fd, bool *damaged, struct dt_error *err);
+ * short or is damaged, and what came before that is there. options may be NULL; its progress is called. Does nothing to
+ * a file that is not compressed. On failure *fd stays as it is. */
+int dt_unpack(const char *path, int *fd, const struct dt_options *options, bool *damaged, struct dt_error *err);
 
 /* ---- the inside: one function for each format (inflate.c) ---- */
 
@@ -29,7 +30,15 @@ int unpack_sink(struct unpack *unpack, const void *bytes, size_t size);
 ssize_t unpack_source(struct unpack *unpack, void *bytes, size_t size);
 
 /* Decompresses all: 0, what unpack_sink returned, UNPACK_DAMAGED, or a negative errno. */
-enum { UNPACK_ENOUGH = 1, UNPACK_DAMAGED, UNPACK_NO_CORE, UNPACK_TOO_LARGE, UNPACK_NO_ROOM, UNPACK_WINDOW };
+enum {
+	UNPACK_ENOUGH = 1,
+	UNPACK_DAMAGED,
+	UNPACK_NO_CORE,
+	UNPACK_TOO_LARGE,
+	UNPACK_NO_ROOM,
+	UNPACK_WINDOW,
+	UNPACK_NO_FOLDER
+};
 typedef int unpack_run_fn(struct unpack *unpack);
 #ifdef DT_ZLIB
 unpack_run_fn unpack_gzip;

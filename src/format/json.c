@@ -92,6 +92,7 @@ static void put_snapshot(struct dt_json *json, const struct dt_snapshot *snapsho
 	dt_json_signed(json, "pid", snapshot->pid);
 	dt_json_signed(json, "ppid", snapshot->ppid);
 	dt_json_text(json, "python", snapshot->version_text);
+	dt_json_bool(json, "free_threaded", snapshot->version.free_threaded);
 	dt_json_text(json, "executable", snapshot->executable);
 	dt_json_text(json, "library", snapshot->library);
 	dt_json_text(json, "command", snapshot->command);

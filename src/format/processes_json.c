@@ -13,6 +13,7 @@ static void put_process(struct dt_json *json, const struct dt_process *process)
 	dt_json_signed(json, "ppid", process->ppid);
 	dt_json_text(json, "user", process->user);
 	dt_json_text(json, "python", process->version_text[0] ? process->version_text : NULL);
+	dt_json_bool(json, "free_threaded", process->version.free_threaded);
 	dt_json_number(json, "threads", process->threads);
 	if (process->cpu >= 0)
 		dt_json_decimal(json, "cpu", process->cpu);

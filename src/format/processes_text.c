@@ -151,6 +151,7 @@ static void put_cell(struct dt_buf *buf, const struct dt_process *process, const
 		break;
 	case PYTHON:
 		dt_escape(buf, process->version_text[0] ? process->version_text : "?");
+		dt_buf_puts(buf, process->version.free_threaded ? "t" : "");
 		break;
 	case THREADS:
 		dt_buf_printf(buf, "%u", process->threads);

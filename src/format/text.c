@@ -88,7 +88,8 @@ static void put_process(struct writer *w, const struct dt_snapshot *snapshot)
 	dt_buf_puts(&w->buf, "Python ");
 	dt_paint(&w->buf, w->render, DT_STYLE_BOLD, snapshot->version_text);
 	if (snapshot->executable) {
-		dt_buf_printf(&w->buf, " %s(", dt_style_on(w->render, DT_STYLE_DIM));
+		dt_buf_printf(&w->buf, " %s(%s", dt_style_on(w->render, DT_STYLE_DIM),
+			      snapshot->version.free_threaded ? "free-threaded, " : "");
 		dt_escape(&w->buf, snapshot->executable);
 		if (snapshot->library && strcmp(snapshot->library, snapshot->executable) != 0) {
 			dt_buf_puts(&w->buf, ", ");

@@ -156,7 +156,7 @@ int dt_open_core(const char *file, const char *root, const char *exe, const stru
 	target = dt_target_new(options);
 	if (!target)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
-	rc = dt_core_open(file, root, exe, &target->core, err);
+	rc = dt_core_open(file, root, exe, options, &target->core, err);
 	if (rc == DT_EPERMISSION)
 		dt_refusal_hint_files(err);
 	if (rc == 0)

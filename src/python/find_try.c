@@ -125,6 +125,7 @@ static int try_self_described(struct dt_finder *f, const struct dt_find_candidat
 		return DT_FIND_CONTINUE;
 	}
 	python->version = version;
+	python->version.free_threaded = python->layout.free_threaded;
 	python->newer = newer;
 	return dt_find_found(f, c);
 }

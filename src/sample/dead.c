@@ -102,16 +102,32 @@ static const struct dt_core_thread *find_pointer(const struct index *index, uint
 	return index->by_pointer[low];
 }
 
-/* The id in the C library's structure of the thread, for a Python that has none and a core without pointers. */
+/* The id in the C library's structure of the thread. */
 static uint64_t library_tid(const struct dt_dead *dead, uint64_t ident)
 {
 	const struct dt_core_info *info = dt_core_info(dead->core);
 	uint32_t tid;
 
-	if (!ident || !info->thread_count || info->threads[0].pointer ||
-	    dt_mem_read_u32(dead->image, ident + info->machine->glibc_tid, &tid) < 0)
+	if (!ident || dt_mem_read_u32(dead->image, ident + info->machine->glibc_tid, &tid) < 0)
 		return 0;
 	return tid;
+}
+
+/* The same for a Python that has none and a core without pointers. */
+static uint64_t tid_without_pointer(const struct dt_dead *dead, uint64_t ident)
+{
+	const struct dt_core_info *info = dt_core_info(dead->core);
+
+	return info->thread_count && !info->threads[0].pointer ? library_tid(dead, ident) : 0;
+}
+
+/* As its own PID namespace numbers it. Python's number is that of the parent's thread where C code has forked; if the C
+ * library's is the core's, it is that one. */
+static int own_tid(const struct dt_dead *dead, const struct dt_walk_thread *walk, const struct dt_core_thread *from)
+{
+	bool told = walk->native && walk->native <= INT32_MAX;
+
+	return told && library_tid(dead, walk->ident) != (uint64_t)from->tid ? (int)walk->native : from->tid;
 }
 
 /* A number may come from another PID namespace (gcore writes the host's, Python has its own): the pointer is asked
@@ -121,7 +137,7 @@ static const struct dt_core_thread *find(const struct dt_dead *dead, const struc
 {
 	const struct dt_core_thread *known = find_pointer(index, walk->ident,
 							  dt_core_info(dead->core)->machine->pointer_reach);
-	uint64_t tid = known ? 0 : walk->native ? walk->native : library_tid(dead, walk->ident);
+	uint64_t tid = known ? 0 : walk->native ? walk->native : tid_without_pointer(dead, walk->ident);
 	const struct dt_core_thread key = {.tid = tid <= INT32_MAX ? (int)tid : 0};
 	const struct dt_core_thread *wanted = &key, *const *found = NULL;
 
@@ -161,8 +177,7 @@ static void label(struct dt_dead *dead, const struct index *index, struct dt_loo
 	if (!from || !take(dead, index, from, thread->walk->interpreter))
 		return;
 	thread->tid = from->tid;
-	thread->ns_tid = thread->walk->native && thread->walk->native <= INT32_MAX ? (int)thread->walk->native
-										   : from->tid;
+	thread->ns_tid = own_tid(dead, thread->walk, from);
 	if (from->told)
 		thread->state = dt_state_of_call(dt_core_info(dead->core)->machine, &from->call,
 						 interpreter->wait_start, interpreter->wait_end, &thread->syscall);

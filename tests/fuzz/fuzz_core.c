@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	MUST(fd >= 0 && !ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (dt_core_open(path, root, NULL, &core, &err) == 0) {
+	if (dt_core_open(path, root, NULL, NULL, &core, &err) == 0) {
 		read_all(core);
 		complain(core);
 		dt_core_free(core);

@@ -132,6 +132,11 @@ def test_bash_completes():
     assert {"text", "json"} <= set(complete("darter", "dump", "--format", ""))
     assert complete("darter", "dump", "-f", "js") == ["json"]
     assert set(complete("darter", "completion", "")) == set(SHELLS)
+    with tempfile.TemporaryDirectory(prefix="darter-bash-") as folder:
+        (Path(folder) / "file").touch()
+        (Path(folder) / "folder").mkdir()
+        assert set(complete("darter", "dump", "--core", f"{folder}/f")) == {f"{folder}/file", f"{folder}/folder"}
+        assert complete("darter", "dump", "--root", f"{folder}/f") == [f"{folder}/folder"]
     with target(SYSTEM, "sleeper.py") as program:
         assert str(program.pid) in complete("darter", "dump", "")
 
@@ -151,6 +156,28 @@ def test_zsh_describes_processes():
         shown = subprocess.run([zsh, "-f", "-c", ask, "zsh", DARTER], capture_output=True, text=True, env=path, check=True,
                                timeout=DEADLINE)
         assert with_the_command(program, shown.stdout.splitlines(), ":"), shown
+
+
+def test_zsh_offers_an_option_once():
+    """Unless it may be given several times; and directories alone where one is wanted."""
+    script = darter("completion", "zsh", check=0).stdout
+    dump = script.split("\tdump)\n")[1].split(";;")[0].splitlines()
+    repeated = {re.match(r"\t\t\t'\*(--?[a-z]+)", line)[1] for line in dump if line.startswith("\t\t\t'*-")}
+    assert repeated == {"--pid", "-p", "--name"}, repeated
+    assert any(line.startswith("\t\t\t'--core=[") and line.endswith(":FILE:_files' \\") for line in dump), dump
+    assert any(line.startswith("\t\t\t'--root=[") and line.endswith(":DIR:_files -/' \\") for line in dump), dump
+    assert any(line.startswith("\t\t\t'(-f --format)-f+[") for line in dump), dump
+
+
+def test_fish_offers_directories_for_a_root():
+    fish = need_program("fish")
+    with tempfile.TemporaryDirectory(prefix="darter-fish-") as home:
+        (Path(home) / "file").touch()
+        (Path(home) / "folder").mkdir()
+        path = {**os.environ, "PATH": f"{DARTER.parent}:{os.environ['PATH']}", "HOME": home}
+        shown = subprocess.run([fish, "--no-config", "-c", f"darter completion fish | source; complete -C 'darter dump --root {home}/f'"],
+                               capture_output=True, text=True, env=path, check=True, timeout=DEADLINE).stdout
+        assert f"{home}/folder/" in shown and f"{home}/file" not in shown, shown
 
 
 def test_fish_describes_processes():
@@ -176,6 +203,21 @@ def test_man_pages():
     options = re.findall(r"^ .*?(--[a-z-]+)", darter("dump", "--help").stdout.split("Options:")[1], re.M)
     source = (pages / "darter-dump.1.scd").read_text()
     assert len(options) > 10 and all(f"*{option}*" in source for option in options)
+
+
+def test_core_files_are_told_of():
+    """In the overview, in the help of dump and in both pages; and so are the variables that matter to them."""
+    assert "darter dump --core FILE  What a program was doing when it died" in darter("help").stdout
+    shown = darter("help", "dump", check=0).stdout
+    assert "Usage: darter dump [options] [PID...]\n       darter dump [options] --core FILE\n" in shown
+    page, whole = (darter("help", "--man", *words, check=0).stdout for words in (["dump"], []))
+    assert "*darter dump* \\[options\\] --core FILE\n" in page
+    for name in ("DARTER_CORE_LIMIT", "TMPDIR"):
+        row = f"\n*{name}*\n\tWith --core: ".replace("_", "\\_")
+        assert row in page.split("# ENVIRONMENT\n")[1] and row in whole.split("# ENVIRONMENT\n")[1], row
+        assert re.search(rf"^  {name} +With --core", shown.split("\nEnvironment:\n")[1], re.M), shown
+    for text in (page, whole):
+        assert "core" in text.split("# EXIT STATUS")[1].split("# SEE ALSO")[0] and "core file" in text.split("# COMMANDS")[0]
 
 
 # ---- colours and widths ----
@@ -217,6 +259,11 @@ def test_ps_lists_every_python(python):
         assert "sleeper.py" in row["command"]
         assert row["doing"]["function"] == "nap" and row["doing"]["file"].endswith("sleeper.py")
         assert str(program.pid) in darter("ps", "--pids", check=0).stdout.split()
+        # A build without the GIL is told in every way.
+        snapshot = dump_json(program.pid)["snapshots"][0]
+        assert row["free_threaded"] == snapshot["free_threaded"] == python.threaded, (row, snapshot)
+        shown = darter("dump", program.pid, check=0).stdout
+        assert (f"\nPython {python.text} (free-threaded, /" in shown) == python.threaded, shown
 
 
 # ---- several processes ----

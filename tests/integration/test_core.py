@@ -326,7 +326,7 @@ def test_what_is_no_core():
         os.mkfifo(f"{folder}/fifo")
         refused(text, 1, "text is not a core file")
         refused(f"{folder}/empty", 1, "empty is empty\\n.*ulimit -c")
-        refused(f"{folder}/fifo", 1, "fifo is no regular file")
+        refused(f"{folder}/fifo", 2, "cannot be read from a pipe")
         refused(folder, 1, "is no regular file")
         refused(f"{folder}/none", 4, "there is no file .*/none")
         refused("/bin/true", 1, "is a program or library, not a core file[\\s\\S]*--exe")

@@ -109,7 +109,9 @@ def test_a_core_that_is_too_large_is_refused_before_it_is_decompressed(kind):
         refuse(packed, 1, "the limit is 1048576", env={"DARTER_CORE_LIMIT": "1m"})
         refuse(packed, 2, "DARTER_CORE_LIMIT is 'much'", env={"DARTER_CORE_LIMIT": "much"})
         refuse(packed, 2, "DARTER_CORE_LIMIT is '99999999T'", env={"DARTER_CORE_LIMIT": "99999999T"})
-        refuse(packed, 4, "no Python interpreter is found")
+        refuse(packed, 2, "DARTER_CORE_LIMIT is '1 '", env={"DARTER_CORE_LIMIT": "1 "})
+        refuse(packed, 2, "DARTER_CORE_LIMIT is 'G'", env={"DARTER_CORE_LIMIT": "G"})
+        refuse(packed, 4, "no Python interpreter is found", env={"DARTER_CORE_LIMIT": ""})
         # More than the headers speak of is left alone.
         packed.write_bytes(pack(header(1 << 20) + bytes(1 << 27), kind))
         refuse(packed, 4, "no Python interpreter is found", env={"DARTER_CORE_LIMIT": "1M"})
@@ -126,6 +128,21 @@ def test_a_disk_without_room():
         said = refuse(packed, 1, f"cannot be decompressed: {folder}/small has not enough room", wrap=small)
         assert "TMPDIR" in said, said
         refuse(packed, 4, "no Python interpreter is found")
+
+
+def test_nowhere_to_decompress_to():
+    need_program("unshare")
+    with tempfile.TemporaryDirectory(prefix="darter-core-") as folder:
+        packed = Path(folder) / "packed"
+        packed.write_bytes(pack(header(1 << 20) + bytes((1 << 20) - 120), "gz"))
+        for wrong, why in ((f"{folder}/none", "No such file or directory"), (packed, "Not a directory")):
+            refuse(packed, 1, f"TMPDIR is {wrong}, and no file can be made there: {why}", env={"TMPDIR": str(wrong)})
+        refuse(packed, 4, "no Python interpreter is found", env={"TMPDIR": ""})
+        need_root()
+        sealed = ["unshare", "-m", "sh", "-c", "for i in /var/tmp /tmp; do mount --bind $i $i && mount -o remount,bind,ro $i; "
+                  'done && exec "$@"', "sh"]
+        said = refuse(packed, 1, "no file can be made in /var/tmp and in /tmp: ", wrap=sealed, env={"TMPDIR": ""})
+        assert "TMPDIR names another directory" in said, said
 
 
 def test_formats_that_are_not_read_are_named():

@@ -109,8 +109,12 @@ def test_the_c_program_of_the_library_page():
     env = {**os.environ, "PKG_CONFIG_PATH": str(described)}
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "darter"], env=env, check=True, capture_output=True,
                            text=True).stdout.split()
+    (instead,) = re.findall(r"`(dt_open_core\([^`]*\))` instead of `dt_attach", page)
     with tempfile.TemporaryDirectory(prefix="darter-docs-") as folder:
         source, binary = Path(folder) / "holder.c", Path(folder) / "holder"
+        source.write_text(re.sub(r"dt_attach\(.*?\), NULL, &target, &err\)", lambda _: instead, program))
+        assert instead in source.read_text()
+        subprocess.run(["cc", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", source], check=True)
         source.write_text(program)
         argv = ["cc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", source, "-o", binary, *flags]
         built = subprocess.run(argv, capture_output=True, text=True)

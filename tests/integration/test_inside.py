@@ -8,6 +8,7 @@ import socket
 import tempfile
 from pathlib import Path
 
+import cores
 import packages
 import truths
 from harness import TARGETS, children, darter, each, limit, target, wait_for
@@ -57,6 +58,13 @@ def test_uwsgi(how):
                 found = truths.differences(told, snapshot)
                 assert not found, found
                 assert snapshot["warnings"] == [], snapshot["warnings"]
+            # A core of a worker tells the same.
+            pid, told = min(truth.items())
+            core, whole = cores.gcore(pid, folder)
+            assert whole, "gdb could not read all of it"
+            snapshot = truths.seen_core(core)
+            found = truths.differences(told, snapshot, dead=True)
+            assert not found and snapshot["pid"] == pid, (found, snapshot["pid"])
             listed = {one["pid"]: one for one in json.loads(darter("ps", "--json", check=0).stdout)["processes"]}
             assert all(listed[pid]["error"] is None for pid in truth), listed
             master = truths.seen(program.pid)
@@ -86,7 +94,7 @@ def packed(kind):
 def test_pyinstaller(kind):
     frozen = copy.copy(packages.HOME)
     frozen.argv = [str(packed(kind))]
-    with target(frozen, "truth_frozen.py") as program:
+    with tempfile.TemporaryDirectory(prefix="darter-core-") as folder, target(frozen, "truth_frozen.py") as program:
         # One file unpacks itself and starts what it has unpacked.
         pid = program.pid if kind == "onedir" else children(program.pid)[0]
         snapshot = truths.check(program, pid=pid)
@@ -97,3 +105,12 @@ def test_pyinstaller(kind):
             assert "/_MEI" in snapshot["library"], snapshot["library"]
             told = darter("dump", program.pid, check=4).stderr
             assert f"child {pid} looks like Python: 'darter dump {pid}'" in told, told
+        core, whole = cores.gcore(pid, folder)
+        assert whole, "gdb could not read all of it"
+        found = truths.differences(truths.told(program), truths.seen_core(core), dead=True)
+        assert not found, found
+        if kind == "onefile":  # what was unpacked goes with the program, and is needed
+            program.process.terminate()
+            wait_for(lambda: not os.path.exists(snapshot["library"]), "the libraries to be gone")
+            gone = darter("dump", "--core", core, check=1)
+            assert snapshot["library"] in gone.stderr, gone.stderr

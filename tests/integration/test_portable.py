@@ -53,6 +53,37 @@ def test_it_needs_nothing(arch):
     assert all(len(text) > 500 for text in licenses.values())
 
 
+def programs(folder, *names):
+    """A directory with these programs of the system, to stand for all that are installed."""
+    bare = Path(folder) / "bin"
+    bare.mkdir()
+    for name in names:
+        (bare / name).symlink_to(need_program(name))
+    return bare
+
+
+def test_what_it_takes_to_build_it():
+    """Neither a compiler of the system nor libraries of it."""
+    with tempfile.TemporaryDirectory(prefix="darter-portable-") as folder:
+        env = {**os.environ, "PATH": str(programs(folder, "cat"))}
+        done = subprocess.run([ROOT / "scripts" / "setup", "--list", "portable"], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert sorted(done.stdout.split()) == ["meson", "ninja-build", "pkg-config", "python3", "python3-pip", "xz-utils"], done
+
+
+def test_the_compiler_cannot_be_downloaded():
+    """What pip says of it is told."""
+    with tempfile.TemporaryDirectory(prefix="darter-portable-") as folder:
+        bare = programs(folder, "cat", "dirname", "flock", "mkdir", "mktemp", "rm", "tail")
+        python = bare / "python3"
+        python.write_text('#!/bin/sh\ncase "$*" in *download*) echo "Looking for it"; echo "ERROR: the wire is cut" >&2; exit 1;; esac\n')
+        python.chmod(0o755)
+        env = {**os.environ, "PATH": str(bare), "DARTER_CACHE": folder}
+        done = subprocess.run([ROOT / "scripts" / "portable", "--compiler"], env=env, capture_output=True, text=True)
+        assert done.returncode == 3 and done.stdout == "", done
+        assert done.stderr.splitlines()[-1].endswith(": ERROR: the wire is cut"), done.stderr
+
+
 @each(USABLE)
 @limit(900)
 def test_it_tells_the_truth(python):

@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+import tempfile
+from pathlib import Path
 
 from harness import DEADLINE, ROOT, darter, each, on_terminal
 
@@ -36,12 +38,43 @@ from harness import DEADLINE, ROOT, darter, each, on_terminal
     (["--name=ps", "ps", "dump"], "      darter dump --name=ps ps\n"),
     (["--every=1", "\x1b[31m", "dump"], "--every=1 stands before the command: options follow it\n  'darter help'"),
     (["--frobnicate"], "there is no command '--frobnicate'"),
+    (["dump", "/no/such.core"], "      darter dump --core /no/such.core\n"),
+    (["dump", "-j", "./a b"], "      darter dump --core './a b'\n"),
+    (["dump", "/\x1b"], "'darter dump --core FILE' shows"),
+    (["dump", "--core", "a", "b"], "'b' is too much: one core is read at a time"),
+    (["dump", "--core", "a", "12"], "a process cannot be given with it"),
+    (["dump", "--core", "a", "--core", "b"], "--core is given twice"),
+    (["dump", "--core", "a", "--root", "/", "--root", "/tmp"], "--root is given twice"),
+    (["dump", "--core", "a", "--exe", "/", "--exe=/"], "--exe is given twice"),
+    (["dump", "-f", "text", "--format=json", "1"], "--format is given twice"),
+    (["dump", "--core", "-"], "cannot be read from a pipe\n  Write it to a file first"),
+    (["core", "core.12"], "      darter dump --core core.12\n"),
+    (["core", "-j"], "      darter dump --core FILE\n"),
+    (["./core.12"], "      darter dump --core ./core.12\n"),
 ])
 def test_mistakes_are_explained(case):
     words, part = case
     done = darter(*words, check=2)
     assert part in done.stderr, done.stderr
     assert done.stdout == "" and "\x1b" not in done.stderr
+
+
+def test_a_file_is_no_process():
+    """A word without a slash is a file where there is one of that name."""
+    with tempfile.TemporaryDirectory(prefix="darter-words-") as folder:
+        for name in ("core", "c.zst"):
+            (Path(folder) / name).touch()
+            for words in (["dump", name], ["dump", "--all", name], [name]):
+                done = darter(*words, check=2, wrap=["env", "-C", folder])
+                assert f"      darter dump --core {name}\n" in done.stderr, done.stderr
+        done = darter("dump", "gone", check=2, wrap=["env", "-C", folder])
+        assert "--core" not in done.stderr and "--name 'gone'" in done.stderr, done.stderr
+
+
+def test_a_core_in_a_pipe():
+    for name in ("/dev/stdin", "/dev/fd/0", "-"):
+        done = darter("dump", "--core", name, check=2, input="\x7fELF")
+        assert f"--core {name}: a core cannot be read from a pipe\n" in done.stderr, done.stderr
 
 
 def test_no_name_matches():

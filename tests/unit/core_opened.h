@@ -14,7 +14,7 @@ static inline struct dt_core *opened(const struct core_file_maker *m)
 	struct dt_error err = {0};
 	struct dt_core *core = NULL;
 
-	if (dt_core_open(m->path, NULL, NULL, &core, &err) < 0)
+	if (dt_core_open(m->path, NULL, NULL, NULL, &core, &err) < 0)
 		fail_msg("%s", err.message);
 	unlink(m->path);
 	return core;

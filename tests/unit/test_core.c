@@ -12,7 +12,7 @@ static void refused(const struct core_file_maker *m, int code, const char *words
 	struct dt_error err = {0};
 	struct dt_core *core;
 
-	assert_int_equal(dt_core_open(m->path, NULL, NULL, &core, &err), code);
+	assert_int_equal(dt_core_open(m->path, NULL, NULL, NULL, &core, &err), code);
 	if (!strstr(err.message, words))
 		fail_msg("'%s' is not in '%s'", words, err.message);
 	unlink(m->path);
@@ -237,14 +237,14 @@ static void other_files_are_refused(void **state)
 	m.header.e_machine = 0x1234;
 	core_file_write(&m, 0x4000);
 	refused(&m, DT_EUNSUPPORTED, "number 4660");
-	assert_int_equal(dt_core_open("/no such file", NULL, NULL, &core, &err), DT_ENOTFOUND);
-	assert_int_equal(dt_core_open("/dev/null", NULL, NULL, &core, &err), DT_ERUNTIME);
-	assert_int_equal(dt_core_open("/tmp", NULL, NULL, &core, &err), DT_ERUNTIME);
+	assert_int_equal(dt_core_open("/no such file", NULL, NULL, NULL, &core, &err), DT_ENOTFOUND);
+	assert_int_equal(dt_core_open("/dev/null", NULL, NULL, NULL, &core, &err), DT_ERUNTIME);
+	assert_int_equal(dt_core_open("/tmp", NULL, NULL, NULL, &core, &err), DT_ERUNTIME);
 	core_file_begin(&m);
 	core_file_write(&m, 0x4000);
-	assert_int_equal(dt_core_open(m.path, "/dev/null", NULL, &core, &err), DT_EUSAGE);
+	assert_int_equal(dt_core_open(m.path, "/dev/null", NULL, NULL, &core, &err), DT_EUSAGE);
 	assert_string_equal(err.message, "--root: /dev/null is no directory");
-	assert_int_equal(dt_core_open(m.path, "/no such directory", NULL, &core, &err), DT_ENOTFOUND);
+	assert_int_equal(dt_core_open(m.path, "/no such directory", NULL, NULL, &core, &err), DT_ENOTFOUND);
 	assert_string_equal(err.message, "--root: there is no directory /no such directory");
 	unlink(m.path);
 }
@@ -270,16 +270,16 @@ static void programs_that_cannot_be_that_of_the_core_are_refused(void **state)
 	core_file_begin(&m);
 	core_file_write(&m, 0x4000);
 	for (size_t i = 0; i < DT_COUNT(cases); i++) {
-		assert_int_equal(dt_core_open(m.path, NULL, cases[i].exe, &core, &err), cases[i].code);
+		assert_int_equal(dt_core_open(m.path, NULL, cases[i].exe, NULL, &core, &err), cases[i].code);
 		assert_string_equal(err.message, cases[i].message);
 	}
-	assert_int_equal(dt_core_open(m.path, NULL, m.path, &core, &err), DT_ERUNTIME);
+	assert_int_equal(dt_core_open(m.path, NULL, m.path, NULL, &core, &err), DT_ERUNTIME);
 	assert_non_null(strstr(err.message, "is a core file, not a program"));
 	core_file_begin(&other);
 	other.header.e_type = ET_DYN;
 	other.header.e_machine = EM_AARCH64;
 	core_file_write(&other, 0x4000);
-	assert_int_equal(dt_core_open(m.path, NULL, other.path, &core, &err), DT_ERUNTIME);
+	assert_int_equal(dt_core_open(m.path, NULL, other.path, NULL, &core, &err), DT_ERUNTIME);
 	assert_non_null(strstr(err.message, "is a program of aarch64, and the core is of x86_64"));
 	unlink(other.path);
 	unlink(m.path);

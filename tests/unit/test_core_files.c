@@ -185,7 +185,7 @@ static void the_program_is_mapped_without_a_list(void **state)
 	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
 	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
 	core_file_write(&m, 0x4000);
-	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", &core, &err), 0);
+	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", NULL, &core, &err), 0);
 	assert_string_equal(dt_core_info(core)->program, "/proc/self/exe");
 	assert_int_equal(dt_mem_read(dt_core_memory(core), where, page, sizeof(page)), 0);
 	assert_memory_equal(page, file, sizeof(page));
@@ -198,7 +198,7 @@ static void the_program_is_mapped_without_a_list(void **state)
 	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
 	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
 	core_file_write(&m, 0x4000);
-	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", &core, &err), 0);
+	assert_int_equal(dt_core_open(m.path, NULL, "/proc/self/exe", NULL, &core, &err), 0);
 	missing_at(core, where);
 	assert_true(dt_core_exe_in_doubt(core));
 	dt_core_free(core);
@@ -234,7 +234,7 @@ static void complaints_are_about_what_is_needed(void **state)
 	core_file_begin(&m);
 	core_file_note(&m, NT_FILE, note, put_files(note, rows, DT_COUNT(rows), paths, sizeof(paths)));
 	core_file_write(&m, 0x4000);
-	assert_int_equal(dt_core_open(m.path, given, NULL, &core, &err), 0);
+	assert_int_equal(dt_core_open(m.path, given, NULL, NULL, &core, &err), 0);
 	dt_arena_init(&arena, 0);
 	assert_int_equal(dt_core_complaints(core, &asked, &arena, texts, 4), 0); /* none was used */
 	for (size_t i = 0; i < DT_COUNT(rows); i++)

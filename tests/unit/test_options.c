@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/watch.h"
 
@@ -54,6 +55,7 @@ static int argument(void *options, const char *text, struct dt_error *err)
 static const struct dt_option table[] = {
     {.letter = 'p', .name = "pid", .kind = DT_VALUE_PID, .value = "PID", .set = set_pid},
     {.name = "every", .kind = DT_VALUE_SECONDS, .value = "SECONDS", .set = set_seconds},
+    {.letter = 'n', .name = "number", .kind = DT_VALUE_NUMBER, .value = "N", .several = true, .set = set_count},
     {.name = "frames", .kind = DT_VALUE_NUMBER, .value = "N", .set = set_count},
     {.letter = 'x', .name = "flag", .set = set_flag},
     DT_OPTION_COLOR,
@@ -157,6 +159,10 @@ static void test_mistakes(void **state)
 	    {"--every 1e300", "a year", NULL},
 	    {"--frames 0", "'0' is not a number above 0", NULL},
 	    {"--frames 1x", "'1x' is not", NULL},
+	    {"--frames 1 --frames 1", "--frames is given twice: it takes one value (N)", NULL},
+	    {"--pid=5 -x -p 6", "-p is given twice: it takes one value (PID)", NULL},
+	    {"--color=auto --color always", "--color is given twice", NULL},
+	    {"-n1 --number 2 -n 3 -x -x -qq --frames 4", NULL, NULL},
 	};
 	struct options options;
 	struct dt_error err;
@@ -174,6 +180,21 @@ static void test_mistakes(void **state)
 		if (cases[i].hint ? !strstr(err.hint, cases[i].hint)
 				  : strcmp(err.hint, "'darter try --help' shows its options") != 0)
 			fail_msg("%s: hint %s", cases[i].line, err.hint);
+	}
+}
+
+/* The parser keeps a bit for each. */
+static void test_tables(void **state)
+{
+	(void)state;
+	for (const struct dt_command *const *at = dt_commands; *at; at++) {
+		size_t count = 0;
+
+		for (const struct dt_option *option = (*at)->options; option && option->name; option++, count++) {
+			assert_int_equal(option->kind == DT_VALUE_NONE, option->value == NULL);
+			assert_true(option->kind != DT_VALUE_NONE || !option->several);
+		}
+		assert_true(count <= 64);
 	}
 }
 
@@ -270,7 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_values),   cmocka_unit_test(test_arguments),  cmocka_unit_test(test_help_wins),
 	    cmocka_unit_test(test_mistakes), cmocka_unit_test(test_long_words), cmocka_unit_test(test_nearest),
-	    cmocka_unit_test(test_changes),
+	    cmocka_unit_test(test_changes),  cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
