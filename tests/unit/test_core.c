@@ -309,6 +309,51 @@ static void silly_notes_do_no_harm(void **state)
 	}
 }
 
+/* Each of these would cost memory again each time. */
+static void what_there_is_one_of_is_read_once(void **state)
+{
+	const uint64_t senseless[] = {1, 0, 0x1000, 0x2000, 0, 0x2f}, files[] = {1, 4096, 0x1000, 0x2000, 0, 0x2f};
+	const uint8_t nobody[136] = {0};
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_note(&m, NT_FILE, senseless, sizeof(senseless));
+	core_file_note(&m, NT_FILE, files, sizeof(files));
+	add_process(&m);
+	core_file_note(&m, NT_PRPSINFO, nobody, sizeof(nobody));
+	core_file_write(&m, 0x4000);
+	core = opened(&m);
+	assert_int_equal(dt_core_maps(core)->count, 0);
+	assert_int_equal(dt_core_info(core)->pid, 77);
+	dt_core_free(core);
+}
+
+static void note_segments_that_overlap_are_read_once(void **state)
+{
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	for (int tid = 1; tid < 5; tid++)
+		core_file_thread(&m, tid, SIGABRT, 0, -1);
+	core_file_load(&m, 0, 0, 0x1000, m.notes_size, 0)->p_type = PT_NOTE;
+	core_file_load(&m, 0, 0, 0x1000 + m.notes_size / 4, m.notes_size, 0)->p_type = PT_NOTE;
+	core_file_load(&m, 0, 0, 0x1000 + m.notes_size / 2, m.notes_size / 2, 0)->p_type = PT_NOTE;
+	core_file_write(&m, 0x4000);
+	core = opened(&m);
+	assert_int_equal(dt_core_info(core)->thread_count, 4);
+	dt_core_free(core);
+	m.segments[1].p_offset = m.segments[2].p_offset = 0x1000 + m.notes_size; /* nothing is there */
+	memcpy(m.path, "/tmp/darter-core-XXXXXX", sizeof("/tmp/darter-core-XXXXXX"));
+	core_file_write(&m, 0x4000);
+	core = opened(&m);
+	assert_int_equal(dt_core_info(core)->thread_count, 4);
+	dt_core_free(core);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +367,8 @@ int main(void)
 	    cmocka_unit_test(segments_that_wrap_around_are_refused),
 	    cmocka_unit_test(giant_segments_cost_nothing),
 	    cmocka_unit_test(silly_notes_do_no_harm),
+	    cmocka_unit_test(what_there_is_one_of_is_read_once),
+	    cmocka_unit_test(note_segments_that_overlap_are_read_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
