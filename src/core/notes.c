@@ -180,6 +180,12 @@ static int read_process(struct reader *r, const uint8_t *bytes, size_t size)
 	return info->name && info->command ? 0 : -ENOMEM;
 }
 
+/* Other codes that no fault has are those of timers and of finished work: their numbers would look like a process. */
+static bool has_sender(int code)
+{
+	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL || code == SI_MESGQ;
+}
+
 /* siginfo_t: number, errno, code, then what the kind of signal has: an address, or who sent it. */
 static void read_signal(struct reader *r, const uint8_t *bytes, size_t size)
 {
@@ -193,9 +199,10 @@ static void read_signal(struct reader *r, const uint8_t *bytes, size_t size)
 	if (signal != info->signal)
 		return;
 	info->signal_code = (int)dt_get32(bytes + 8);
-	if (info->signal_code <= 0) {
+	if (has_sender(info->signal_code)) {
 		info->sender = (int)dt_get32(bytes + 16);
-	} else if (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE) {
+	} else if (info->signal_code > 0 &&
+		   (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE)) {
 		info->has_address = info->signal_code != SI_KERNEL;
 		info->address = dt_get64(bytes + 16);
 	}
