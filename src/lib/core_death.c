@@ -87,14 +87,34 @@ static struct dt_core_death *describe_death(struct dt_target *target)
 	return death->signal_name ? death : NULL;
 }
 
+/* A thread that calls into another interpreter has a thread state in each: the one with which it runs. */
+static const struct dt_look_thread *run_by(const struct dt_look *look, int tid)
+{
+	const struct dt_look_thread *best = NULL;
+	int highest = -1;
+
+	for (size_t i = 0; i < look->thread_count; i++) {
+		const struct dt_look_thread *thread = &look->threads[i];
+		int rank = thread->gil * 4 + thread->walk->attached * 2 + (thread->walk->frame_count > 0);
+
+		if (thread->tid != tid || rank <= highest)
+			continue;
+		best = thread;
+		highest = rank;
+	}
+	return best;
+}
+
 /* The thread that got the signal comes first; one that never ran Python is added. Where the lists of threads lead into
  * missing memory it may have run Python. */
-static int order_threads(struct dt_target *target, bool lists_whole)
+static int order_threads(struct dt_target *target, const struct dt_look *look)
 {
+	const bool lists_whole = look->walk.lists_whole;
 	const struct dt_core_info *info = dt_core_info(target->core);
 	struct dt_snapshot *snapshot = &target->snapshot;
 	const struct dt_core_thread *from = info->signal && info->thread_count ? &info->threads[0] : NULL;
 	int tid = from ? from->tid : 0;
+	const struct dt_look_thread *runs = tid ? run_by(look, tid) : NULL;
 	struct dt_thread *threads;
 	size_t at = 0;
 
@@ -105,7 +125,8 @@ static int order_threads(struct dt_target *target, bool lists_whole)
 		threads[i + 1] = snapshot->threads[i];
 		if (threads[i + 1].main && !threads[i + 1].name && info->name[0])
 			threads[i + 1].name = info->name;
-		if (tid && !at && threads[i + 1].tid == (uint64_t)tid)
+		if (runs && !at && threads[i + 1].tid == (uint64_t)tid &&
+		    threads[i + 1].interpreter == look->walk.interpreters[runs->walk->interpreter].id)
 			at = i + 1;
 	}
 	snapshot->threads = tid ? threads : threads + 1;
@@ -191,8 +212,7 @@ int dt_core_describe(struct dt_target *target, const struct dt_look *look, struc
 	snapshot->ppid = info->ppid;
 	snapshot->taken_ns = info->taken_ns;
 	snapshot->core = describe_death(target);
-	if (!snapshot->core || order_threads(target, look->walk.lists_whole) < 0 ||
-	    add_warnings(target, look->walk.lists_whole) < 0)
+	if (!snapshot->core || order_threads(target, look) < 0 || add_warnings(target, look->walk.lists_whole) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	return 0;
 }

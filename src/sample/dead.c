@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "sample/look.h"
 #include "sample/state.h"
 
 struct dt_dead {
@@ -147,12 +148,11 @@ static void label(struct dt_dead *dead, const struct index *index, struct dt_loo
 {
 	struct dt_look *look = &dead->look;
 	const struct dt_walk_interpreter *interpreter = &look->walk.interpreters[thread->walk->interpreter];
-	const struct dt_gil_words *gil = &interpreter->gil;
 	const struct dt_core_thread *from = find(dead, index, thread->walk);
 
 	thread->proof = DT_PROOF_STILL;
 	thread->syscall = NULL;
-	thread->gil = gil->locked == 1 && gil->holder == thread->walk->address;
+	thread->gil = dt_look_has_gil(look, thread->walk);
 	if (thread->walk->end == DT_WALK_BROKEN) {
 		thread->torn = true;
 		thread->proof = DT_PROOF_NONE;

@@ -103,6 +103,20 @@ def test_a_thread_without_python_that_got_the_signal_is_shown(python):
     assert "[no Python code]" in text, text
 
 
+@each([python for python in USABLE if python.version >= (3, 8)])
+def test_a_thread_that_died_in_another_interpreter(python):
+    """It has a thread state in both; the one with which it ran got the signal, and has the GIL."""
+    with cores.mortal(python, "crash_inside.py", ready=None) as (program, died):
+        core = died()
+        snapshot = truths.seen_core(core, "--root", python.root or "/")
+    first, main = snapshot["threads"]
+    assert first["tid"] == main["tid"] == program.pid and first["ident"] == main["ident"], snapshot
+    assert first["interpreter"] != 0 and main["interpreter"] == 0 and main["main"], snapshot
+    assert first["faulting"] and not main["faulting"], snapshot
+    assert (first["gil"], main["gil"]) == (not python.threaded, False), snapshot
+    assert names(first) == ["<module>"] and names(main)[-1] == "<module>", snapshot
+
+
 @each(USABLE)
 def test_states_are_those_of_the_living_process(python):
     """Of threads that wait, the registers tell the same as the kernel did."""
