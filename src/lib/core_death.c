@@ -188,8 +188,8 @@ static int add_warnings(struct dt_target *target, bool lists_whole)
 	if (!info->thread_count)
 		texts[count++] = "the core file does not tell which threads there were, nor the signal";
 	if (snapshot->torn || !lists_whole)
-		texts[count++] =
-		    "some of the memory that Python needs is missing or damaged: what is not known is left out";
+		texts[count++] = "some of the memory that Python needs is missing, damaged or was just being changed: "
+				 "what is not known is left out";
 	empty = empty_stacks(target);
 	if (empty)
 		texts[count++] = dt_arena_printf(

@@ -15,32 +15,6 @@ from layouts import layout_of
 HERE = [python for python in USABLE if not python.missing]
 
 
-class Core:
-    """Where things are in a core of the kernel: headers first, then notes, then memory."""
-
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            head = file.read(64)
-            where, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
-            file.seek(where)
-            table = file.read(56 * count)
-        self.size = os.path.getsize(path)
-        self.headers_end = where + 56 * count
-        rows = [struct.unpack_from("<IIQQQQ", table, 56 * i) for i in range(count)]
-        # offset, size, flags, address
-        self.loads = [(offset, length, flags, address) for kind, flags, offset, address, _, length in rows
-                      if kind == 1 and length]
-        self.notes_end = min(load[0] for load in self.loads)
-
-    @property
-    def writable(self):
-        return [load for load in self.loads if load[2] & 2]
-
-    @property
-    def pieces(self):
-        return [(address, length, offset) for offset, length, _, address in self.loads]
-
-
 def spoil_words(path, core, chance):
     """Other words anywhere in memory that can be written: pointers to elsewhere in it, lengths, nothing."""
     with open(path, "r+b") as file:
@@ -81,7 +55,7 @@ def look_at(python, tally):
         runtime = spoil.runtime_of(program.pid)
         os.kill(program.pid, signal.SIGABRT)
         path = died()
-        spoilt, core = path.with_name("spoilt"), Core(path)
+        spoilt, core = path.with_name("spoilt"), cores.Core(path)
         for number, (kind, chance) in enumerate(spoil.chances(spoil.count_each(HERE), python.label, KINDS)):
             shutil.copy(path, spoilt)
             spoil_core(spoilt, core, kind, chance, layout, runtime)
@@ -110,7 +84,7 @@ def test_a_faulting_thread_that_cannot_be_reached():
         runtime = spoil.runtime_of(program.pid)
         os.kill(program.pid, signal.SIGABRT)
         path = died()
-        with spoil.Memory(path, Core(path).pieces) as memory:
+        with spoil.Memory(path, cores.Core(path).pieces) as memory:
             newest = spoil.Structures(memory, layout, runtime).places["thread"][0]
             memory.write(newest + int(layout["thread.next"]), struct.pack("<Q", 0x10))
         first, *others = truths.seen_core(path)["threads"]
@@ -127,7 +101,7 @@ def test_a_core_that_is_all_one_word():
         os.kill(program.pid, signal.SIGABRT)
         path = died()
         with open(path, "r+b") as file:
-            for offset, length, _, _ in Core(path).writable:
+            for offset, length, _, _ in cores.Core(path).writable:
                 file.seek(offset)
                 file.write(struct.pack("<Q", 0x946000) * (min(length, 1 << 20) // 8))
         tally = spoil.Tally()
