@@ -63,13 +63,26 @@ class Core:
             where, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
             file.seek(where)
             table = file.read(56 * count)
+            rows = [struct.unpack_from("<IIQQQQ", table, 56 * i) for i in range(count)]
+            _, _, offset, _, _, length = next(row for row in rows if row[0] == 4)
+            file.seek(offset)
+            self.notes = file.read(length)
         self.size = os.path.getsize(path)
         self.headers_end = where + 56 * count
-        rows = [struct.unpack_from("<IIQQQQ", table, 56 * i) for i in range(count)]
         # offset, size, flags, address
         self.loads = [(offset, length, flags, address) for kind, flags, offset, address, _, length in rows
                       if kind == 1 and length]
         self.notes_end = min(load[0] for load in self.loads)
+
+    def stack_pointers(self):
+        """Of each thread, in the order of the core: rsp in the notes NT_PRSTATUS of x86_64."""
+        at = 0
+        while at < len(self.notes):
+            name, length, kind = struct.unpack_from("<III", self.notes, at)
+            at += 12 + (name + 3 & ~3)
+            if kind == 1:
+                yield struct.unpack_from("<Q", self.notes, at + 112 + 19 * 8)[0]
+            at += length + 3 & ~3
 
     @property
     def writable(self):

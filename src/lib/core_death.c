@@ -8,8 +8,8 @@
 
 #define COMPLAINTS    3
 #define WARNINGS      (6 + COMPLAINTS)
-#define STACKS_LOOKED 1024 /* at, for being empty */
-#define STACK_BYTES   256
+#define STACKS_LOOKED 1024                 /* at, for being empty */
+#define STACKS_BYTES  ((uint64_t)64 << 20) /* that are read for it */
 
 /* Not from the C library: a core may come from a machine with signals that this one's does not name. */
 static const char *signal_name(int number)
@@ -150,20 +150,36 @@ static int order_threads(struct dt_target *target, const struct dt_look *look)
 	return 0;
 }
 
+static bool all_zeros(struct dt_mem *mem, uint64_t from, uint64_t end, uint64_t *budget)
+{
+	uint8_t bytes[4096];
+
+	while (from < end) {
+		size_t part = (size_t)DT_MIN(end - from, sizeof(bytes));
+
+		if (part > *budget || dt_mem_read(mem, from, bytes, part) < 0 || bytes[0] ||
+		    memcmp(bytes, bytes + 1, part - 1) != 0)
+			return false;
+		*budget -= part;
+		from += part;
+	}
+	return true;
+}
+
 /* gdb (13 was tried) leaves a mapping out from the first page on that it cannot read, such as the guard page in the
- * thread stacks of newer C libraries: then there are zeros in the core, where a thread has at least an address to
- * return to. */
+ * thread stacks of newer C libraries: then there are zeros in the core to the end of the mapping, where a thread has at
+ * least an address to return to. */
 static size_t empty_stacks(struct dt_target *target)
 {
 	const struct dt_core_info *info = dt_core_info(target->core);
+	uint64_t budget = STACKS_BYTES;
 	size_t count = 0;
 
 	for (size_t i = 0; i < info->thread_count && i < STACKS_LOOKED; i++) {
-		uint8_t bytes[STACK_BYTES] = {0};
 		uint64_t sp = info->threads[i].call.sp;
+		const struct dt_map *map = sp ? dt_maps_at(dt_core_maps(target->core), sp) : NULL;
 
-		if (sp && !dt_mem_read(dt_core_memory(target->core), sp, bytes, sizeof(bytes)))
-			count += !bytes[0] && !memcmp(bytes, bytes + 1, sizeof(bytes) - 1);
+		count += map && all_zeros(dt_core_memory(target->core), sp, map->end, &budget);
 	}
 	return count;
 }
@@ -192,9 +208,13 @@ static int add_warnings(struct dt_target *target, bool lists_whole)
 				 "what is not known is left out";
 	empty = empty_stacks(target);
 	if (empty)
-		texts[count++] = dt_arena_printf(
-		    &target->arena,
-		    "the C stacks of %zu threads are empty in the core: whoever made it could not read them", empty);
+		texts[count++] = empty == 1
+				     ? "the C stack of a thread is empty in the core: whoever made it could not read it"
+				     : dt_arena_printf(
+					   &target->arena,
+					   "the C stacks of %zu threads are empty in the core: whoever made it "
+					   "could not read them",
+					   empty);
 	count += dt_core_complaints(target->core, target->python.library, &target->arena, texts + count, COMPLAINTS);
 	snapshot->warnings = texts;
 	snapshot->warning_count = count;

@@ -1,5 +1,4 @@
 """Dies in another interpreter than the main one, which the main thread runs. The main one had the GIL last before."""
-import os
 import time
 
 import truth_interpreters
