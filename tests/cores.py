@@ -2,6 +2,8 @@
 
 import contextlib
 import copy
+import os
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -50,3 +52,42 @@ def mortal(python, script, *args, **how):
                 return found[0]
 
             yield program, died
+
+
+class Core:
+    """Where things are in a core of the kernel: headers first, then notes, then memory."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            head = file.read(64)
+            where, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
+            file.seek(where)
+            table = file.read(56 * count)
+            rows = [struct.unpack_from("<IIQQQQ", table, 56 * i) for i in range(count)]
+            _, _, offset, _, _, length = next(row for row in rows if row[0] == 4)
+            file.seek(offset)
+            self.notes = file.read(length)
+        self.size = os.path.getsize(path)
+        self.headers_end = where + 56 * count
+        # offset, size, flags, address
+        self.loads = [(offset, length, flags, address) for kind, flags, offset, address, _, length in rows
+                      if kind == 1 and length]
+        self.notes_end = min(load[0] for load in self.loads)
+
+    def stack_pointers(self):
+        """Of each thread, in the order of the core: rsp in the notes NT_PRSTATUS of x86_64."""
+        at = 0
+        while at < len(self.notes):
+            name, length, kind = struct.unpack_from("<III", self.notes, at)
+            at += 12 + (name + 3 & ~3)
+            if kind == 1:
+                yield struct.unpack_from("<Q", self.notes, at + 112 + 19 * 8)[0]
+            at += length + 3 & ~3
+
+    @property
+    def writable(self):
+        return [load for load in self.loads if load[2] & 2]
+
+    @property
+    def pieces(self):
+        return [(address, length, offset) for offset, length, _, address in self.loads]

@@ -6,9 +6,13 @@
 #include "elf/elf.h"
 
 #define CORE_THREADS_LIMIT ((size_t)1 << 17)
-#define CORE_NOTES_LIMIT   ((size_t)1 << 20) /* notes that are looked at */
+#define CORE_NOTES_LIMIT   ((size_t)1 << 19) /* notes that are looked at: four for each thread */
 #define AUXV_WORDS         16
-#define CORE_FILES_LIMIT   ((size_t)64 << 20) /* bytes of the list of mapped files */
+/* The list of mapped files: the kernel writes no more bytes than that (4 MB if nobody raised it), and a process has a
+ * quarter of the rows at most (vm.max_map_count, if nobody raised it). A row costs up to 300 bytes until the memory is
+ * put together: with all the segments and threads that there may be that stays below 200 MB. */
+#define CORE_FILES_LIMIT ((size_t)16 << 20)
+#define CORE_ROWS_LIMIT  ((size_t)1 << 18)
 
 /* One row of the note NT_FILE. */
 struct core_row {

@@ -1,7 +1,8 @@
 /*
  * The notes of a core file: threads with their registers, the signal, the command, the mapped files. They are read
- * through a window, so that neither their number nor their size costs memory. A note that is cut short ends its
- * segment; one that is too small for its type is skipped.
+ * through a small window, so that neither their number nor their size costs memory, and no byte twice: segments must
+ * be ascending. What there is one of in a process is taken from the first note that tells it. A note that is cut short
+ * ends its segment; one that is too small for its type is skipped.
  */
 #include <elf.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include "base/util.h"
 #include "core/inside.h"
 
-#define WINDOW ((size_t)64 << 10)
+#define WINDOW ((size_t)4096) /* small: between the notes that are wanted lie large ones that are not */
 
 /* What the kernel writes, on any machine that darter may have been built for. */
 struct prstatus_head {
@@ -45,7 +46,7 @@ struct reader {
 	uint64_t from; /* file offset of the window */
 	size_t filled;
 	size_t notes, thread_capacity;
-	bool siginfo_seen;
+	bool siginfo_seen, process_seen, files_seen;
 	uint8_t window[WINDOW];
 };
 
@@ -165,8 +166,9 @@ static int read_process(struct reader *r, const uint8_t *bytes, size_t size)
 	struct prpsinfo process;
 	size_t length;
 
-	if (size < sizeof(process))
+	if (size < sizeof(process) || r->process_seen)
 		return 0;
+	r->process_seen = true;
 	memcpy(&process, bytes, sizeof(process));
 	info->pid = process.pid > 0 ? process.pid : 0;
 	info->ppid = process.ppid > 0 ? process.ppid : 0;
@@ -176,6 +178,12 @@ static int read_process(struct reader *r, const uint8_t *bytes, size_t size)
 		length--;
 	info->command = dt_arena_strndup(&r->core->arena, process.arguments, length);
 	return info->name && info->command ? 0 : -ENOMEM;
+}
+
+/* Other codes that no fault has are those of timers and of finished work: their numbers would look like a process. */
+static bool has_sender(int code)
+{
+	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL || code == SI_MESGQ;
 }
 
 /* siginfo_t: number, errno, code, then what the kind of signal has: an address, or who sent it. */
@@ -191,9 +199,10 @@ static void read_signal(struct reader *r, const uint8_t *bytes, size_t size)
 	if (signal != info->signal)
 		return;
 	info->signal_code = (int)dt_get32(bytes + 8);
-	if (info->signal_code <= 0) {
+	if (has_sender(info->signal_code)) {
 		info->sender = (int)dt_get32(bytes + 16);
-	} else if (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE) {
+	} else if (info->signal_code > 0 &&
+		   (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE)) {
 		info->has_address = info->signal_code != SI_KERNEL;
 		info->address = dt_get64(bytes + 16);
 	}
@@ -229,7 +238,7 @@ static int parse_files(struct dt_core *core, const char *text, size_t size)
 	const char *end = text + size, *path;
 	size_t kept = 0;
 
-	if (!page || page > UINT32_MAX || count > (size - 16) / 25)
+	if (!page || page > UINT32_MAX || count > (size - 16) / 25 || count > CORE_ROWS_LIMIT)
 		return 0;
 	core->rows = calloc(count + 1, sizeof(*core->rows));
 	if (!core->rows)
@@ -257,8 +266,9 @@ static int read_files(struct reader *r, uint64_t offset, size_t size)
 {
 	char *text;
 
-	if (size < 16 || size > CORE_FILES_LIMIT || r->core->rows)
+	if (size < 16 || size > CORE_FILES_LIMIT || r->files_seen)
 		return 0;
+	r->files_seen = true;
 	text = dt_arena_alloc(&r->core->arena, size);
 	if (!text)
 		return -ENOMEM;
@@ -333,6 +343,7 @@ static int read_segment(struct reader *r, const struct dt_elf_segment *segment)
 int core_read_notes(struct dt_core *core)
 {
 	struct reader *r = malloc(sizeof(*r));
+	uint64_t floor = 0;
 	int rc = 0;
 
 	if (!r)
@@ -341,8 +352,10 @@ int core_read_notes(struct dt_core *core)
 	for (size_t i = 0; i < dt_elf_segment_count(core->elf) && rc == 0; i++) {
 		struct dt_elf_segment segment = dt_elf_segment(core->elf, i);
 
-		if (segment.type == PT_NOTE && segment.file_size)
-			rc = read_segment(r, &segment);
+		if (segment.type != PT_NOTE || !segment.file_size || segment.offset < floor)
+			continue;
+		floor = segment.offset + segment.file_size;
+		rc = read_segment(r, &segment);
 	}
 	free(r);
 	return rc;

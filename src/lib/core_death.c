@@ -10,9 +10,9 @@
 
 #define COMPLAINTS    3
 #define WARNINGS      (6 + COMPLAINTS)
-#define STACKS_LOOKED 1024 /* at, for being empty */
-#define STACK_BYTES   256
-#define WHO_BYTES     80 /* of a command, in an error */
+#define STACKS_LOOKED 1024                 /* at, for being empty */
+#define STACKS_BYTES  ((uint64_t)64 << 20) /* that are read for it */
+#define WHO_BYTES     80                   /* of a command, in an error */
 
 /* Not from the C library: a core may come from a machine with signals that this one's does not name. */
 static const char *signal_name(int number)
@@ -123,14 +123,34 @@ static struct dt_core_death *describe_death(struct dt_target *target)
 	return death->signal_name ? death : NULL;
 }
 
+/* A thread that calls into another interpreter has a thread state in each: the one with which it runs. */
+static const struct dt_look_thread *run_by(const struct dt_look *look, int tid)
+{
+	const struct dt_look_thread *best = NULL;
+	int highest = -1;
+
+	for (size_t i = 0; i < look->thread_count; i++) {
+		const struct dt_look_thread *thread = &look->threads[i];
+		int rank = thread->gil * 4 + thread->walk->attached * 2 + (thread->walk->frame_count > 0);
+
+		if (thread->tid != tid || rank <= highest)
+			continue;
+		best = thread;
+		highest = rank;
+	}
+	return best;
+}
+
 /* The thread that got the signal comes first; one that never ran Python is added. Where the lists of threads lead into
  * missing memory it may have run Python. */
-static int order_threads(struct dt_target *target, bool lists_whole)
+static int order_threads(struct dt_target *target, const struct dt_look *look)
 {
+	const bool lists_whole = look->walk.lists_whole;
 	const struct dt_core_info *info = dt_core_info(target->core);
 	struct dt_snapshot *snapshot = &target->snapshot;
 	const struct dt_core_thread *from = info->signal && info->thread_count ? &info->threads[0] : NULL;
 	int tid = from ? from->tid : 0;
+	const struct dt_look_thread *runs = tid ? run_by(look, tid) : NULL;
 	struct dt_thread *threads;
 	size_t at = 0;
 
@@ -141,7 +161,8 @@ static int order_threads(struct dt_target *target, bool lists_whole)
 		threads[i + 1] = snapshot->threads[i];
 		if (threads[i + 1].main && !threads[i + 1].name && info->name[0])
 			threads[i + 1].name = info->name;
-		if (tid && !at && threads[i + 1].tid == (uint64_t)tid)
+		if (runs && !at && threads[i + 1].tid == (uint64_t)tid &&
+		    threads[i + 1].interpreter == look->walk.interpreters[runs->walk->interpreter].id)
 			at = i + 1;
 	}
 	snapshot->threads = tid ? threads : threads + 1;
@@ -165,20 +186,36 @@ static int order_threads(struct dt_target *target, bool lists_whole)
 	return 0;
 }
 
+static bool all_zeros(struct dt_mem *mem, uint64_t from, uint64_t end, uint64_t *budget)
+{
+	uint8_t bytes[4096];
+
+	while (from < end) {
+		size_t part = (size_t)DT_MIN(end - from, sizeof(bytes));
+
+		if (part > *budget || dt_mem_read(mem, from, bytes, part) < 0 || bytes[0] ||
+		    memcmp(bytes, bytes + 1, part - 1) != 0)
+			return false;
+		*budget -= part;
+		from += part;
+	}
+	return true;
+}
+
 /* gdb (13 was tried) leaves a mapping out from the first page on that it cannot read, such as the guard page in the
- * thread stacks of newer C libraries: then there are zeros in the core, where a thread has at least an address to
- * return to. */
+ * thread stacks of newer C libraries: then there are zeros in the core to the end of the mapping, where a thread has at
+ * least an address to return to. */
 static size_t empty_stacks(struct dt_target *target)
 {
 	const struct dt_core_info *info = dt_core_info(target->core);
+	uint64_t budget = STACKS_BYTES;
 	size_t count = 0;
 
 	for (size_t i = 0; i < info->thread_count && i < STACKS_LOOKED; i++) {
-		uint8_t bytes[STACK_BYTES] = {0};
 		uint64_t sp = info->threads[i].call.sp;
+		const struct dt_map *map = sp ? dt_maps_at(dt_core_maps(target->core), sp) : NULL;
 
-		if (sp && !dt_mem_read(dt_core_memory(target->core), sp, bytes, sizeof(bytes)))
-			count += !bytes[0] && !memcmp(bytes, bytes + 1, sizeof(bytes) - 1);
+		count += map && all_zeros(dt_core_memory(target->core), sp, map->end, &budget);
 	}
 	return count;
 }
@@ -221,13 +258,17 @@ static int add_warnings(struct dt_target *target, bool lists_whole)
 	if (!info->thread_count)
 		texts[count++] = "the core file does not tell which threads there were, nor the signal";
 	if (snapshot->torn || !lists_whole)
-		texts[count++] =
-		    "some of the memory that Python needs is missing or damaged: what is not known is left out";
+		texts[count++] = "some of the memory that Python needs is missing, damaged or was just being changed: "
+				 "what is not known is left out";
 	empty = empty_stacks(target);
 	if (empty)
-		texts[count++] = dt_arena_printf(
-		    &target->arena,
-		    "the C stacks of %zu threads are empty in the core: whoever made it could not read them", empty);
+		texts[count++] = empty == 1
+				     ? "the C stack of a thread is empty in the core: whoever made it could not read it"
+				     : dt_arena_printf(
+					   &target->arena,
+					   "the C stacks of %zu threads are empty in the core: whoever made it "
+					   "could not read them",
+					   empty);
 	count += add_complaints(target, lists_whole, texts + count);
 	snapshot->warnings = texts;
 	snapshot->warning_count = count;
@@ -245,8 +286,7 @@ int dt_core_describe(struct dt_target *target, const struct dt_look *look, struc
 	snapshot->ppid = info->ppid;
 	snapshot->taken_ns = info->taken_ns;
 	snapshot->core = describe_death(target);
-	if (!snapshot->core || order_threads(target, look->walk.lists_whole) < 0 ||
-	    add_warnings(target, look->walk.lists_whole) < 0)
+	if (!snapshot->core || order_threads(target, look) < 0 || add_warnings(target, look->walk.lists_whole) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	return 0;
 }

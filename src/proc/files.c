@@ -61,11 +61,10 @@ static int open_below(const struct place *place, int flags)
 	    .flags = (uint64_t)(flags | O_CLOEXEC),
 	    .resolve = RESOLVE_NO_MAGICLINKS | (place->absolute ? RESOLVE_IN_ROOT : RESOLVE_BENEATH),
 	};
-	const char *path = place->path;
 	int fd;
 
 	for (int tries = 0; tries < 8; tries++) {
-		fd = (int)syscall(SYS_openat2, place->top, path, &how, sizeof(how));
+		fd = (int)syscall(SYS_openat2, place->top, place->path, &how, sizeof(how));
 		/* EAGAIN: something was renamed on the way, and the kernel could not be sure of the root. */
 		if (fd >= 0 || errno != EAGAIN)
 			break;
@@ -74,11 +73,8 @@ static int open_below(const struct place *place, int flags)
 		return fd;
 	if (errno != ENOSYS && errno != EPERM)
 		return -errno;
-	/* An old kernel, or a filter that does not know the call. Absolute links then start at our own root. */
-	while (*path == '/')
-		path++;
-	fd = openat(place->top, *path ? path : ".", flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	/* An old kernel, or a filter that does not know the call. */
+	return dt_follow_below(place->top, place->path, place->absolute, flags);
 }
 
 /* Opens what was found and looked at. Without /proc it is found a second time: if it was replaced just then, by a

@@ -91,4 +91,10 @@ int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, struct d
 int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
 		struct dt_walk *walk);
 
+/* Where a thread that enters Python has a C frame which is made current before it is filled in: the frames from the one
+ * before it on, which are those that the thread had until then. Fills thread like dt_walk_all, from thread->address on;
+ * *cframe is the place of the current C frame. -ENOENT where there are no C frames, -EFAULT, -ENOMEM. */
+int dt_walk_before(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes,
+		   struct dt_arena *arena, struct dt_budget *budget, struct dt_walk_thread *thread, uint64_t *cframe);
+
 #endif

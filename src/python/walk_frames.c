@@ -180,13 +180,28 @@ struct entry_check {
 	uint64_t expected; /* what the entry's previous must be */
 };
 
+/* The current frame of a C frame. */
+static int current_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64_t cframe, uint64_t *top,
+			 struct entry_check *check)
+{
+	uint64_t previous = 0;
+	int rc = dt_mem_read_u64(mem, cframe + layout->cframe.current_frame, top);
+
+	if (rc == 0)
+		rc = dt_mem_read_u64(mem, cframe + layout->cframe.previous, &previous);
+	if (rc < 0)
+		return rc;
+	if (previous && dt_mem_read_u64(mem, previous + layout->cframe.current_frame, &check->expected) == 0)
+		check->wanted = true;
+	return 0;
+}
+
 static int innermost(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t *top,
 		     struct entry_check *check)
 {
-	uint64_t cframe = 0, previous = 0;
+	uint64_t cframe = 0;
 	int rc;
 
-	check->wanted = false;
 	if (layout->thread.cframe == DT_ABSENT)
 		return dt_mem_read_u64(mem, thread + layout->thread.frame, top);
 	rc = dt_mem_read_u64(mem, thread + layout->thread.cframe, &cframe);
@@ -196,14 +211,7 @@ static int innermost(struct dt_mem *mem, const struct dt_layout *layout, uint64_
 		*top = 0;
 		return 0;
 	}
-	rc = dt_mem_read_u64(mem, cframe + layout->cframe.current_frame, top);
-	if (rc == 0)
-		rc = dt_mem_read_u64(mem, cframe + layout->cframe.previous, &previous);
-	if (rc < 0)
-		return rc;
-	if (previous && dt_mem_read_u64(mem, previous + layout->cframe.current_frame, &check->expected) == 0)
-		check->wanted = true;
-	return 0;
+	return current_frame(mem, layout, cframe, top, check);
 }
 
 static bool ends_at_base(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t last)
@@ -216,11 +224,12 @@ static bool ends_at_base(struct dt_mem *mem, const struct dt_layout *layout, uin
 	return dt_mem_read_u64(mem, thread + layout->thread.base_frame, &base) == 0 && (!base || base == last || !last);
 }
 
-int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
-		   struct dt_arena *arena, struct dt_budget *budget, struct dt_walk_thread *thread)
+/* From thread->top on. */
+static int follow(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
+		  struct dt_arena *arena, struct dt_budget *budget, struct entry_check check,
+		  struct dt_walk_thread *thread)
 {
 	struct chain chain = {.mem = mem, .layout = layout, .codes = codes, .arena = arena, .budget = budget};
-	struct entry_check check;
 	struct raw_frame raw;
 	uint64_t last = 0;
 	uint64_t passed = 0; /* at the last power of two: whoever meets it again goes round */
@@ -228,9 +237,6 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 	bool mark = false; /* the last frame was the mark of an entry from C */
 	int rc;
 
-	rc = innermost(mem, layout, thread->address, &thread->top, &check);
-	if (rc < 0)
-		return rc;
 	thread->end = DT_WALK_WHOLE;
 	for (uint64_t address = thread->top; address; address = raw.previous) {
 		if ((steps & (steps - 1)) == 0)
@@ -278,4 +284,31 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 	thread->frames = chain.frames;
 	thread->frame_count = chain.count;
 	return 0;
+}
+
+int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
+		   struct dt_arena *arena, struct dt_budget *budget, struct dt_walk_thread *thread)
+{
+	struct entry_check check = {0};
+	int rc = innermost(mem, layout, thread->address, &thread->top, &check);
+
+	return rc < 0 ? rc : follow(mem, layout, codes, arena, budget, check, thread);
+}
+
+int dt_walk_before(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes,
+		   struct dt_arena *arena, struct dt_budget *budget, struct dt_walk_thread *thread, uint64_t *cframe)
+{
+	const struct dt_layout *layout = &python->layout;
+	struct entry_check check = {0};
+	uint64_t previous;
+	int rc;
+
+	if (layout->thread.cframe == DT_ABSENT)
+		return -ENOENT;
+	rc = dt_mem_read_u64(mem, thread->address + layout->thread.cframe, cframe);
+	if (rc == 0)
+		rc = dt_mem_read_u64(mem, *cframe + layout->cframe.previous, &previous);
+	if (rc == 0)
+		rc = current_frame(mem, layout, previous, &thread->top, &check);
+	return rc < 0 ? rc : follow(mem, layout, codes, arena, budget, check, thread);
 }

@@ -4,7 +4,10 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "sample/look.h"
 #include "sample/state.h"
+
+#define LOOP_FRAME 16384 /* bytes that the evaluation loop has on the C stack, at most */
 
 struct dt_dead {
 	struct dt_core *core;
@@ -159,21 +162,78 @@ static bool take(const struct dt_dead *dead, const struct index *index, const st
 	return true;
 }
 
+/* ---- a thread that was just entering Python ---- */
+
+/* Until its C frame is filled in nothing is called: it lies at the end of the C stack, and the thread is in no call. */
+static bool may_enter(const struct dt_core_thread *from, uint64_t cframe)
+{
+	if (!from || !from->call.sp)
+		return true;
+	return (!from->told || from->call.running) && cframe - from->call.sp < LOOP_FRAME;
+}
+
+static size_t frames_in_common(const struct dt_walk_thread *a, const struct dt_walk_thread *b)
+{
+	size_t count = 0, least = DT_MIN(a->frame_count, b->frame_count);
+
+	while (count < least &&
+	       a->frames[a->frame_count - 1 - count].address == b->frames[b->frame_count - 1 - count].address)
+		count++;
+	return count;
+}
+
+/* Memory that the process had, and the core has not. */
+static bool left_out(struct dt_dead *dead, uint64_t address)
+{
+	uint8_t byte;
+
+	return dt_maps_at(dt_core_maps(dead->core), address) && dt_mem_read(dead->image, address, &byte, 1) < 0;
+}
+
+/*
+ * The word that should lead to the innermost frame may not have been written yet, and nobody can look again. What lay
+ * there before leads nowhere: then the frames of the C frame before it are the stack. Or it leads to a frame that has
+ * returned: what is above that one and what the C frame before has in common is true. If that is nothing, the word is
+ * a good one: greenlets have a stack each, and go on like this.
+ */
+static void go_back(struct dt_dead *dead, const struct dt_core_thread *from, struct dt_look_thread *thread)
+{
+	struct dt_look *look = &dead->look;
+	struct dt_walk_thread *walk = &look->walk.threads[thread - look->threads];
+	struct dt_walk_thread before = *walk;
+	bool damaged = walk->end == DT_WALK_BROKEN && (walk->frame_count || left_out(dead, walk->top));
+	uint64_t cframe;
+
+	if (dt_walk_before(dead->image, dead->python, dead->codes, &dead->arena, &look->walk.budget, &before,
+			   &cframe) ||
+	    before.end != DT_WALK_WHOLE || !before.frame_count || !may_enter(from, cframe))
+		return;
+	if (walk->end == DT_WALK_BETWEEN && walk->frame_count) {
+		size_t common = frames_in_common(walk, &before);
+
+		if (common && common < before.frame_count)
+			dt_look_tear(look, thread, common);
+		if (common < before.frame_count)
+			return;
+	}
+	*walk = before;
+	if (damaged)
+		dt_look_tear(look, thread, walk->frame_count);
+}
+
 static void label(struct dt_dead *dead, const struct index *index, struct dt_look_thread *thread)
 {
 	struct dt_look *look = &dead->look;
 	const struct dt_walk_interpreter *interpreter = &look->walk.interpreters[thread->walk->interpreter];
-	const struct dt_gil_words *gil = &interpreter->gil;
 	const struct dt_core_thread *from = find(dead, index, thread->walk);
 
 	thread->proof = DT_PROOF_STILL;
 	thread->syscall = NULL;
-	thread->gil = gil->locked == 1 && gil->holder == thread->walk->address;
-	if (thread->walk->end == DT_WALK_BROKEN) {
-		thread->torn = true;
-		thread->proof = DT_PROOF_NONE;
-		look->torn++;
-	}
+	thread->gil = dt_look_has_gil(look, thread->walk);
+	if (thread->walk->end != DT_WALK_WHOLE && thread->gil)
+		go_back(dead, from, thread);
+	if (thread->walk->end == DT_WALK_BROKEN)
+		dt_look_tear(look, thread, thread->walk->frame_count);
 	if (!from || !take(dead, index, from, thread->walk->interpreter))
 		return;
 	thread->tid = from->tid;

@@ -16,7 +16,8 @@ int dt_dead_new(struct dt_core *core, const struct dt_python *python, struct dt_
 void dt_dead_free(struct dt_dead *dead);
 
 /* Like dt_sampler_look. Frames that lead into memory which is not there end a stack: its inner frames are shown, and
- * the thread is torn. extra may be NULL. */
+ * the thread is torn. A thread that was just entering Python has the frames that it had before, as far as they can be
+ * told. extra may be NULL. */
 int dt_dead_look(struct dt_dead *dead, dt_sampler_extra_fn *extra, void *context, const struct dt_look **look,
 		 struct dt_error *err);
 

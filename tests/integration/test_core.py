@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import cores
+import spoil
 import truths
 from harness import SYSTEM, USABLE, darter, each, limit, need_program, need_root, process_state, skip, target, wait_for
 
@@ -38,7 +39,7 @@ def check_empty_stacks(program, core):
     for thread in snapshot["threads"]:
         key = thread["interpreter"], thread["ident"]
         assert not thread["frames"] or is_part(thread, truth[key]), thread
-    assert any("are empty in the core" in text for text in snapshot["warnings"]), snapshot["warnings"]
+    assert any(" empty in the core: " in text for text in snapshot["warnings"]), snapshot["warnings"]
     return snapshot
 
 
@@ -102,6 +103,20 @@ def test_a_thread_without_python_that_got_the_signal_is_shown(python):
     assert [thread["tid"] for thread in others if thread["main"]] == [program.pid], others
     assert names(next(thread for thread in others if thread["main"]))[:2] == ["die", "main"], others
     assert "[no Python code]" in text, text
+
+
+@each([python for python in USABLE if python.version >= (3, 8)])
+def test_a_thread_that_died_in_another_interpreter(python):
+    """It has a thread state in both; the one with which it ran got the signal, and has the GIL."""
+    with cores.mortal(python, "crash_inside.py", ready=None) as (program, died):
+        core = died()
+        snapshot = truths.seen_core(core, "--root", python.root or "/")
+    first, main = snapshot["threads"]
+    assert first["tid"] == main["tid"] == program.pid and first["ident"] == main["ident"], snapshot
+    assert first["interpreter"] != 0 and main["interpreter"] == 0 and main["main"], snapshot
+    assert first["faulting"] and not main["faulting"], snapshot
+    assert (first["gil"], main["gil"]) == (not python.threaded, False), snapshot
+    assert names(first) == ["<module>"] and names(main)[-1] == "<module>", snapshot
 
 
 @each(USABLE)
@@ -306,6 +321,24 @@ def test_a_gcore_without_its_end():
         truth = truths.told(program)
         for part in (1, 5, 9):
             look_at_part(core, core.stat().st_size * part // 10, truth)
+
+
+@each([python for python in USABLE if python.version < (3, 11)])
+def test_zeros_on_a_stack(python):
+    """Some are a buffer; nothing else up to its end is a stack that was left out. (Newer Pythons have frames there.)"""
+    with cores.mortal(python, "sleeper.py") as (program, died):
+        os.kill(program.pid, signal.SIGABRT)
+        path = died()
+        core = cores.Core(path)
+        [pointer] = core.stack_pointers()
+        [end] = [address + length for _, length, _, address in core.loads if address <= pointer < address + length]
+        for size, warnings in ((min(4096, end - pointer - 8), []),
+                               (end - pointer, ["the C stack of a thread is empty in the core: whoever made it could not read it"])):
+            with spoil.Memory(path, core.pieces) as memory:
+                memory.write(pointer, bytes(size))
+            snapshot = truths.seen_core(path, "--root", python.root or "/")
+            assert snapshot["warnings"] == warnings, (size, snapshot["warnings"])
+            assert names(snapshot["threads"][0])[-2:] == ["main", "<module>"], snapshot
 
 
 # ---- what is no core of Python ----

@@ -4,40 +4,15 @@ import os
 import shutil
 import signal
 import struct
+import tempfile
 
 import cores
 import spoil
 import truths
-from harness import SYSTEM, USABLE, darter, limit, record_figure
+from harness import SYSTEM, USABLE, darter, each, limit, record_figure
 from layouts import layout_of
 
 HERE = [python for python in USABLE if not python.missing]
-
-
-class Core:
-    """Where things are in a core of the kernel: headers first, then notes, then memory."""
-
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            head = file.read(64)
-            where, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
-            file.seek(where)
-            table = file.read(56 * count)
-        self.size = os.path.getsize(path)
-        self.headers_end = where + 56 * count
-        rows = [struct.unpack_from("<IIQQQQ", table, 56 * i) for i in range(count)]
-        # offset, size, flags, address
-        self.loads = [(offset, length, flags, address) for kind, flags, offset, address, _, length in rows
-                      if kind == 1 and length]
-        self.notes_end = min(load[0] for load in self.loads)
-
-    @property
-    def writable(self):
-        return [load for load in self.loads if load[2] & 2]
-
-    @property
-    def pieces(self):
-        return [(address, length, offset) for offset, length, _, address in self.loads]
 
 
 def spoil_words(path, core, chance):
@@ -80,7 +55,7 @@ def look_at(python, tally):
         runtime = spoil.runtime_of(program.pid)
         os.kill(program.pid, signal.SIGABRT)
         path = died()
-        spoilt, core = path.with_name("spoilt"), Core(path)
+        spoilt, core = path.with_name("spoilt"), cores.Core(path)
         for number, (kind, chance) in enumerate(spoil.chances(spoil.count_each(HERE), python.label, KINDS)):
             shutil.copy(path, spoilt)
             spoil_core(spoilt, core, kind, chance, layout, runtime)
@@ -109,7 +84,7 @@ def test_a_faulting_thread_that_cannot_be_reached():
         runtime = spoil.runtime_of(program.pid)
         os.kill(program.pid, signal.SIGABRT)
         path = died()
-        with spoil.Memory(path, Core(path).pieces) as memory:
+        with spoil.Memory(path, cores.Core(path).pieces) as memory:
             newest = spoil.Structures(memory, layout, runtime).places["thread"][0]
             memory.write(newest + int(layout["thread.next"]), struct.pack("<Q", 0x10))
         first, *others = truths.seen_core(path)["threads"]
@@ -126,9 +101,60 @@ def test_a_core_that_is_all_one_word():
         os.kill(program.pid, signal.SIGABRT)
         path = died()
         with open(path, "r+b") as file:
-            for offset, length, _, _ in Core(path).writable:
+            for offset, length, _, _ in cores.Core(path).writable:
                 file.seek(offset)
                 file.write(struct.pack("<Q", 0x946000) * (min(length, 1 << 20) // 8))
         tally = spoil.Tally()
         tally.look("one word", 0, "--core", path)
         assert not tally.shown, tally.verdicts
+
+
+# ---- notes that would cost much memory or time ----
+
+NT_FILE, OTHER = 0x46494c45, 0x999
+
+
+def core_of_notes(path, headers, *notes):
+    """A core that has nothing but notes (type, description, size of it: the rest is a hole), with so many headers of them."""
+    begin = 64 + 56 * headers
+    with open(path, "wb") as file:
+        file.seek(begin)
+        for kind, description, length in notes:
+            at = file.tell()
+            file.write(struct.pack("<III8s", 5, length, kind, b"CORE") + description)
+            file.seek(at + 20 + length)
+        file.truncate()
+        size = file.tell() - begin
+        file.seek(0)
+        file.write(b"\x7fELF\2\1\1".ljust(16, b"\0"))
+        file.write(struct.pack("<HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64, 56, headers, 0, 0, 0))
+        file.write(struct.pack("<IIQQQQQQ", 4, 0, begin, 0, 0, size, 0, 4) * headers)
+
+
+def list_of_files(count, page=4096):
+    rows = b"".join(struct.pack("<QQQ", address, address + 4096, 0) for address in range(1 << 16, (count + 16) << 12, 4096))
+    return struct.pack("<QQ", count, page) + rows + b"".join(b"%c%c\0" % (33 + i // 90 % 90, 33 + i % 90) for i in range(count))
+
+
+def one(kind, description, size=0):
+    return kind, description, size or len(description) + -len(description) % 4
+
+
+BOMBS = {
+    "a list of files that makes no sense, 60 times": lambda: (60, one(NT_FILE, struct.pack("<QQ", 1, 0), 15 << 20)),
+    "the same, too large": lambda: (60, one(NT_FILE, struct.pack("<QQ", 1, 0), 63 << 20)),
+    "as many files as there may be": lambda: (1, one(NT_FILE, list_of_files(1 << 18))),
+    "more than that": lambda: (1, one(NT_FILE, list_of_files(600000))),
+    "far more": lambda: (1, one(NT_FILE, list_of_files(2400000))),
+    "65,000 headers of the same notes": lambda: (65000, *[one(OTHER, b"", 1 << 16)] * 16),
+}
+
+
+@each(BOMBS)
+def test_notes_cost_little(what):
+    with tempfile.NamedTemporaryFile(prefix="darter-core-") as core:
+        headers, *notes = BOMBS[what]()
+        core_of_notes(core.name, headers, *notes)
+        tally = spoil.Tally()
+        tally.look(what, 0, "--core", core.name)
+    assert tally.verdicts == {"not python": 1}, tally.verdicts

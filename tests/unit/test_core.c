@@ -71,6 +71,32 @@ static void threads_and_signal_are_read(void **state)
 	dt_core_free(core);
 }
 
+/* What lies at the place of the sender is the number of a timer, or of a file, where nobody sent the signal. */
+static void only_a_signal_that_was_sent_has_a_sender(void **state)
+{
+	static const struct {
+		int code, sender;
+	} cases[] = {{SI_USER, 9},  {SI_QUEUE, 9},  {SI_TKILL, 9},   {SI_MESGQ, 9},   {SI_TIMER, 0},
+		     {SI_SIGIO, 0}, {SI_KERNEL, 0}, {SI_ASYNCIO, 0}, {SEGV_MAPERR, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		const int siginfo[32] = {SIGSEGV, 0, cases[i].code, 0, 9};
+		struct core_file_maker m;
+		struct dt_core *core;
+
+		core_file_begin(&m);
+		core_file_thread(&m, 78, SIGSEGV, 0, -1);
+		core_file_note(&m, NT_SIGINFO, siginfo, sizeof(siginfo));
+		core_file_write(&m, 0x4000);
+		core = opened(&m);
+		assert_int_equal(dt_core_info(core)->signal_code, cases[i].code);
+		assert_int_equal(dt_core_info(core)->sender, cases[i].sender);
+		assert_int_equal(dt_core_info(core)->has_address, cases[i].code == SEGV_MAPERR);
+		dt_core_free(core);
+	}
+}
+
 /* aarch64 has the number of the call and the thread pointer in notes behind the status of their thread. */
 static void threads_of_aarch64_are_read(void **state)
 {
@@ -367,10 +393,50 @@ static void silly_notes_do_no_harm(void **state)
 	}
 }
 
+/* Each of these would cost memory again each time. */
+static void what_there_is_one_of_is_read_once(void **state)
+{
+	const uint64_t senseless[] = {1, 0, 0x1000, 0x2000, 0, 0x2f}, files[] = {1, 4096, 0x1000, 0x2000, 0, 0x2f};
+	const uint8_t nobody[136] = {0};
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	core_file_note(&m, NT_FILE, senseless, sizeof(senseless));
+	core_file_note(&m, NT_FILE, files, sizeof(files));
+	add_process(&m);
+	core_file_note(&m, NT_PRPSINFO, nobody, sizeof(nobody));
+	core_file_write(&m, 0x4000);
+	core = opened(&m);
+	assert_int_equal(dt_core_maps(core)->count, 0);
+	assert_int_equal(dt_core_info(core)->pid, 77);
+	dt_core_free(core);
+}
+
+static void note_segments_that_overlap_are_read_once(void **state)
+{
+	struct core_file_maker m;
+	struct dt_core *core;
+
+	(void)state;
+	core_file_begin(&m);
+	for (int tid = 1; tid < 5; tid++)
+		core_file_thread(&m, tid, SIGABRT, 0, -1);
+	core_file_load(&m, 0, 0, 0x1000, m.notes_size, 0)->p_type = PT_NOTE;
+	core_file_load(&m, 0, 0, 0x1000 + m.notes_size / 4, m.notes_size, 0)->p_type = PT_NOTE;
+	core_file_load(&m, 0, 0, 0x1000 + m.notes_size / 2, m.notes_size / 2, 0)->p_type = PT_NOTE;
+	core_file_write(&m, 0x4000);
+	core = opened(&m);
+	assert_int_equal(dt_core_info(core)->thread_count, 4);
+	dt_core_free(core);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(threads_and_signal_are_read),
+	    cmocka_unit_test(only_a_signal_that_was_sent_has_a_sender),
 	    cmocka_unit_test(threads_of_aarch64_are_read),
 	    cmocka_unit_test(commands_are_read_from_the_stack),
 	    cmocka_unit_test(a_stopped_process_was_alive),
@@ -382,6 +448,8 @@ int main(void)
 	    cmocka_unit_test(segments_that_wrap_around_are_refused),
 	    cmocka_unit_test(giant_segments_cost_nothing),
 	    cmocka_unit_test(silly_notes_do_no_harm),
+	    cmocka_unit_test(what_there_is_one_of_is_read_once),
+	    cmocka_unit_test(note_segments_that_overlap_are_read_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
