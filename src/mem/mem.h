@@ -37,7 +37,7 @@ void dt_mem_free(struct dt_mem *mem);
 struct dt_mem_stats {
 	uint64_t calls; /* system calls */
 	uint64_t bytes;
-	const char *way; /* "process_vm_readv", "/proc/PID/mem", "pieces", "image", "recorded" */
+	const char *way; /* "process_vm_readv", "/proc/PID/mem", "pieces", "metered", "image", "recorded" */
 };
 struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem);
 
@@ -74,6 +74,11 @@ struct dt_piece {
 typedef int dt_piece_open_fn(void *context, size_t file);
 int dt_mem_open_pieces(const struct dt_piece *pieces, size_t count, dt_piece_open_fn *open, void *context,
 		       struct dt_mem **mem);
+
+/* Another reader with a bound on how much is read: spend() is asked before each read or gather, with the bytes that it
+ * is about. If it says no the read fails with -ETIMEDOUT. `base` is borrowed. */
+typedef bool dt_mem_spend_fn(void *context, size_t bytes);
+int dt_mem_open_metered(struct dt_mem *base, dt_mem_spend_fn *spend, void *context, struct dt_mem **mem);
 
 /*
  * An image: a page-wise copy of another reader for one look at the target. The first read of a page fetches all of it,
