@@ -89,8 +89,8 @@ int dt_mem_open_metered(struct dt_mem *base, dt_mem_spend_fn *spend, void *conte
  * calls as can be (pages that vanished or were not asked for in the last two looks are left out). `base` is borrowed
  * and must be readable by whole pages. Pages are bounded by DT_IMAGE_LIMIT: -ENOMEM beyond.
  */
-#define DT_IMAGE_LIMIT ((size_t)256 << 20)
-#define DT_IMAGE_PAGE  ((size_t)1024) /* a part of the kernel's page: what is not asked for costs time too */
+#define DT_IMAGE_LIMIT ((size_t)80 << 20) /* 500,000 frames need 45, 10,000 threads 60 */
+#define DT_IMAGE_PAGE  ((size_t)1024)     /* a part of the kernel's page: what is not asked for costs time too */
 int dt_mem_open_image(struct dt_mem *base, struct dt_mem **image);
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);

@@ -74,6 +74,18 @@ def test_a_part_that_cannot_be_followed(python, kind):
         assert listed_beside(program)["python"] == python.text
 
 
+@each([python for python in SHAPES if python.version >= (3, 8)])
+@each(["shared", "own"])
+def test_more_names_than_can_be_kept(python, kind):
+    """A text that is shared is read once; of long ones that are not, no more than there is room for."""
+    count, length = 4000, 60000 if kind == "shared" else 20000
+    with target(python, "fat_names.py", count, length, kind) as program:
+        run = weighed("dump", program.pid)
+        assert run.code == 0 and not run.err, run
+        assert ("<too long>" in run.out.decode()) == (kind == "own"), run.out[-2000:]
+        assert b" main (fat_names.py" in run.out, run.out[-200:]
+
+
 @each([python for python in SHAPES if python.version >= (3, 11) and not python.root])
 @limit(400)
 def test_ids_that_nobody_has_in_another_namespace(python):
