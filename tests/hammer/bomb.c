@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	else if (argc == 2 && !strcmp(argv[1], "memory"))
 		fill_memory();
 	else if (argc == 4 && !strcmp(argv[1], "files"))
-		map_files(argv[2], atol(argv[3]));
+		map_files(argv[2], strtol(argv[3], NULL, 10));
 	else
 		return 2;
 	puts("ready");
