@@ -37,7 +37,7 @@ void dt_mem_free(struct dt_mem *mem);
 struct dt_mem_stats {
 	uint64_t calls; /* system calls */
 	uint64_t bytes;
-	const char *way; /* "process_vm_readv", "/proc/PID/mem", "pieces", "image", "recorded" */
+	const char *way; /* "process_vm_readv", "/proc/PID/mem", "pieces", "metered", "image", "recorded" */
 };
 struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem);
 
@@ -75,6 +75,11 @@ typedef int dt_piece_open_fn(void *context, size_t file);
 int dt_mem_open_pieces(const struct dt_piece *pieces, size_t count, dt_piece_open_fn *open, void *context,
 		       struct dt_mem **mem);
 
+/* Another reader with a bound on how much is read: spend() is asked before each read or gather, with the bytes that it
+ * is about. If it says no the read fails with -ETIMEDOUT. `base` is borrowed. */
+typedef bool dt_mem_spend_fn(void *context, size_t bytes);
+int dt_mem_open_metered(struct dt_mem *base, dt_mem_spend_fn *spend, void *context, struct dt_mem **mem);
+
 /*
  * An image: a page-wise copy of another reader for one look at the target. The first read of a page fetches all of it,
  * later reads of that page are a memcpy, so code above reads field by field and the kernel is asked page by page. The
@@ -84,8 +89,8 @@ int dt_mem_open_pieces(const struct dt_piece *pieces, size_t count, dt_piece_ope
  * calls as can be (pages that vanished or were not asked for in the last two looks are left out). `base` is borrowed
  * and must be readable by whole pages. Pages are bounded by DT_IMAGE_LIMIT: -ENOMEM beyond.
  */
-#define DT_IMAGE_LIMIT ((size_t)256 << 20)
-#define DT_IMAGE_PAGE  ((size_t)1024) /* a part of the kernel's page: what is not asked for costs time too */
+#define DT_IMAGE_LIMIT ((size_t)80 << 20) /* 500,000 frames need 45, 10,000 threads 60 */
+#define DT_IMAGE_PAGE  ((size_t)1024)     /* a part of the kernel's page: what is not asked for costs time too */
 int dt_mem_open_image(struct dt_mem *base, struct dt_mem **image);
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);

@@ -8,6 +8,9 @@
  *   - the text of its name and file name, and its line table, from beginning to end.
  * The second part is for a program that makes and drops functions in a loop: the allocator may well give every piece of
  * the new one the address of the same piece of the old one.
+ *
+ * A target decides how long its texts and tables are, and how many: long ones have an allowance in each look, those
+ * beyond it are neither read nor kept. A text that is shared is read once in a look.
  */
 #include "python/code.h"
 
@@ -18,9 +21,13 @@
 #include "base/util.h"
 #include "python/text.h"
 
-#define CACHE_LIMIT ((size_t)128 << 20) /* dropped at the next beginning when it holds more */
+#define CACHE_LIMIT ((size_t)12 << 20) /* dropped at the next beginning when it holds more */
+#define ALLOWANCE   DT_TABLE_LIMIT     /* bytes of long texts and tables in one look */
+#define ARENA_LIMIT ((size_t)44 << 20) /* both, and what short ones a look may add: some 10,000 objects */
+#define LONG_TEXT   ((size_t)1024)
+#define LONG_TABLE  ((size_t)4096)
 #define HEAD_LIMIT  1024
-#define FILE_SLOTS  256
+#define TEXT_SLOTS  1024
 #define RESUMABLE   (0x20 | 0x80 | 0x200) /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define CHUNK       4096                  /* of a line table that is compared: a page, where it is one */
 
@@ -33,11 +40,12 @@ struct kept {
 	uint8_t head[];
 };
 
-/* File names that were read in this look, by the address of the str: functions of one file share them. */
-struct file_slot {
+/* Texts by the address of the str: functions of one file share its name. */
+struct text_slot {
 	uint64_t object;
-	uint32_t look;
-	const char *text;
+	uint32_t look; /* in which it was last read */
+	uint64_t print;
+	const char *text; /* NULL: only compared so far */
 };
 
 struct dt_code_cache {
@@ -49,7 +57,8 @@ struct dt_code_cache {
 	uint64_t code_type;            /* type object that was found to be named "code" */
 	uint32_t head_start, head_end; /* the constant part of a code object: within head_end bytes */
 	uint8_t head[HEAD_LIMIT];      /* the object being looked at */
-	struct file_slot files[FILE_SLOTS];
+	size_t allowance;              /* left in this look */
+	struct text_slot texts[TEXT_SLOTS];
 };
 
 static uint32_t present(uint32_t offset)
@@ -75,7 +84,8 @@ struct dt_code_cache *dt_code_cache_new(const struct dt_layout *layout)
 	cache->head_start = layout->object.ob_type;
 	cache->head_end = end;
 	cache->look = 1;
-	dt_arena_init(&cache->arena, 2 * CACHE_LIMIT);
+	cache->allowance = ALLOWANCE;
+	dt_arena_init(&cache->arena, ARENA_LIMIT);
 	return cache;
 }
 
@@ -91,13 +101,14 @@ void dt_code_cache_free(struct dt_code_cache *cache)
 void dt_code_cache_begin(struct dt_code_cache *cache)
 {
 	cache->look++;
+	cache->allowance = ALLOWANCE;
 	if (cache->arena.used <= CACHE_LIMIT && cache->look != 0)
 		return;
 	/* Too much, or the numbers of looks begin again. */
 	cache->look = 1;
 	cache->count = 0;
 	dt_arena_release(&cache->arena);
-	memset(cache->files, 0, sizeof(cache->files));
+	memset(cache->texts, 0, sizeof(cache->texts));
 	free(cache->slots);
 	cache->slots = NULL;
 	cache->slot_count = 0;
@@ -177,15 +188,27 @@ static int read_table_size(const struct dt_code_cache *cache, struct dt_mem *mem
 	return dt_mem_read_u64(mem, object + cache->layout->bytes.ob_size, size);
 }
 
+/* Takes so many bytes from what a look may read of long ones. */
+static bool allow(struct dt_code_cache *cache, size_t size, size_t usual)
+{
+	if (size <= usual)
+		return true;
+	if (size > cache->allowance)
+		return false;
+	cache->allowance -= size;
+	return true;
+}
+
 /* All of the table: it may differ in its last byte alone. Chunks end where pages do, so that an image copies each from
  * one place. */
-static bool same_table(const struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
+static bool same_table(struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
 {
 	uint64_t address = kept->table_object + cache->layout->bytes.ob_sval;
 	uint64_t size;
 	uint8_t chunk[CHUNK];
 
-	if (read_table_size(cache, mem, kept->table_object, &size) < 0 || size != kept->table_size)
+	if (read_table_size(cache, mem, kept->table_object, &size) < 0 || size != kept->table_size ||
+	    !allow(cache, kept->code.table_size, LONG_TABLE))
 		return false;
 	for (size_t at = 0, part; at < kept->code.table_size; at += part) {
 		part = DT_MIN(kept->code.table_size - at, CHUNK - (size_t)((address + at) % CHUNK));
@@ -195,51 +218,78 @@ static bool same_table(const struct dt_code_cache *cache, struct dt_mem *mem, co
 	return true;
 }
 
+/* The slot of a text, with its print as it is in this look. */
+static int look_up_text(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, struct text_slot **found)
+{
+	struct text_slot *slot = &cache->texts[hash(object) % TEXT_SLOTS];
+	uint64_t print = 0;
+	bool too_long;
+	size_t size;
+	int rc;
+
+	*found = slot;
+	if (slot->object == object && slot->look == cache->look)
+		return 0;
+	rc = dt_text_size(mem, cache->layout, object, &size);
+	if (rc < 0 && rc != -EFBIG)
+		return rc;
+	too_long = rc == -EFBIG || !allow(cache, size, LONG_TEXT);
+	if (!too_long)
+		rc = dt_text_print(mem, cache->layout, object, &print);
+	if (!too_long && rc < 0)
+		return rc;
+	if (slot->object != object || slot->print != print || too_long)
+		slot->text = too_long ? "<too long>" : NULL; /* no reason to lose the stack */
+	slot->object = object;
+	slot->look = cache->look;
+	slot->print = print;
+	return 0;
+}
+
+static bool same_text(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, uint64_t print)
+{
+	struct text_slot *slot;
+
+	return look_up_text(cache, mem, object, &slot) == 0 && slot->print == print;
+}
+
 /* Whether a copy is still what lies in memory; cache->head holds the object as it is now. */
 static bool still_true(struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
 {
-	uint64_t print;
-
 	if (memcmp(kept->head, cache->head + cache->head_start, cache->head_end - cache->head_start) != 0)
 		return false;
-	if (dt_text_print(mem, cache->layout, kept->name_object, &print) < 0 || print != kept->name_print)
-		return false;
-	if (dt_text_print(mem, cache->layout, kept->file_object, &print) < 0 || print != kept->file_print)
+	if (!same_text(cache, mem, kept->name_object, kept->name_print) ||
+	    !same_text(cache, mem, kept->file_object, kept->file_print))
 		return false;
 	return kept->code.first_traceable == first_traceable(cache) && same_table(cache, mem, kept);
 }
 
-/* A name beyond the limit is no reason to lose the stack. */
-static int read_text(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, const char **text)
+/* The target may run: the text that is read is the one that the print was made of only if it stands still, which is
+ * for the sampler to know. */
+static int read_text(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, const char **text,
+		     uint64_t *print)
 {
-	int rc = dt_text_read(mem, cache->layout, object, &cache->arena, text);
+	struct text_slot *slot;
+	int rc = look_up_text(cache, mem, object, &slot);
 
-	if (rc != -EFBIG)
-		return rc;
-	*text = "<too long>";
-	return 0;
-}
-
-static int read_file(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t object, const char **text)
-{
-	struct file_slot *slot = &cache->files[hash(object) % FILE_SLOTS];
-	int rc;
-
-	if (slot->object == object && slot->look == cache->look) {
-		*text = slot->text;
-		return 0;
-	}
-	rc = read_text(cache, mem, object, text);
-	if (rc == 0)
-		*slot = (struct file_slot){object, cache->look, *text};
+	if (rc == 0 && !slot->text)
+		rc = dt_text_read(mem, cache->layout, object, &cache->arena, &slot->text);
+	*text = slot->text;
+	*print = slot->print;
 	return rc;
 }
 
-static int read_table(struct dt_code_cache *cache, struct dt_mem *mem, struct dt_code *code, uint64_t object)
+static int read_table(struct dt_code_cache *cache, struct dt_mem *mem, struct kept *kept)
 {
-	int rc = dt_bytes_read(mem, cache->layout, object, DT_TABLE_LIMIT, &cache->arena, &code->table,
-			       &code->table_size);
+	struct dt_code *code = &kept->code;
+	int rc = read_table_size(cache, mem, kept->table_object, &kept->table_size);
 
+	if (rc < 0)
+		return rc;
+	rc = -EFBIG;
+	if (kept->table_size <= DT_TABLE_LIMIT && allow(cache, (size_t)kept->table_size, LONG_TABLE))
+		rc = dt_bytes_read(mem, cache->layout, kept->table_object, DT_TABLE_LIMIT, &cache->arena, &code->table,
+				   &code->table_size);
 	if (rc != -EFBIG)
 		return rc;
 	code->table = NULL; /* no line will be known */
@@ -270,17 +320,11 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	kept->code.first_traceable = first_traceable(cache);
 	if (layout->line_kind == DT_LINES_LOCATIONS)
 		kept->code.bytecode = address + layout->code.bytecode;
-	rc = read_text(cache, mem, kept->name_object, &kept->code.name);
+	rc = read_text(cache, mem, kept->name_object, &kept->code.name, &kept->name_print);
 	if (rc == 0)
-		rc = read_file(cache, mem, kept->file_object, &kept->code.file);
+		rc = read_text(cache, mem, kept->file_object, &kept->code.file, &kept->file_print);
 	if (rc == 0)
-		rc = read_table(cache, mem, &kept->code, kept->table_object);
-	if (rc == 0)
-		rc = read_table_size(cache, mem, kept->table_object, &kept->table_size);
-	if (rc == 0)
-		rc = dt_text_print(mem, layout, kept->name_object, &kept->name_print);
-	if (rc == 0)
-		rc = dt_text_print(mem, layout, kept->file_object, &kept->file_print);
+		rc = read_table(cache, mem, kept);
 	*result = kept;
 	return rc;
 }

@@ -50,6 +50,8 @@ static int try_module(struct dt_finder *f, const struct dt_find_module *module, 
 
 	if (!file)
 		return -ENOMEM;
+	if (file->loads > DT_FIND_LOADS)
+		return DT_FIND_CONTINUE;
 	if (file->kind == DT_FIND_SHUT)
 		return deep ? DT_FIND_CONTINUE : try_memory(f, module);
 	code = try_file(f, module, file, false);
@@ -65,10 +67,13 @@ static int by_files(struct dt_finder *f, bool deep)
 {
 	int code;
 
+	dt_find_cache_pass(f->cache);
 	for (unsigned rank = 0; rank < DT_FIND_RANKS; rank++)
 		for (size_t i = 0; i < f->count; i++) {
 			if (f->modules[i].rank != rank)
 				continue;
+			if (!dt_budget_step(&f->budget) || !dt_budget_in_time(&f->budget)) /* files are large */
+				return -ETIMEDOUT;
 			code = try_module(f, &f->modules[i], deep);
 			if (code)
 				return code;
@@ -127,7 +132,18 @@ static int visit_hit(void *context, uint64_t address, bool cookie)
 
 /* ---- all of it ---- */
 
-static int search(struct dt_finder *f)
+static bool spend(void *context, size_t bytes)
+{
+	struct dt_budget *budget = context;
+	size_t more = bytes / DT_FIND_PAGE;
+
+	if (!dt_budget_step(budget) || more > budget->steps)
+		return false;
+	budget->steps -= more;
+	return true;
+}
+
+static int search_everywhere(struct dt_finder *f)
 {
 	int code = by_files(f, false);
 
@@ -137,6 +153,27 @@ static int search(struct dt_finder *f)
 	if (code || f->reason.code)
 		return code;
 	return dt_find_scan(f->mem, f->maps, visit_hit, f);
+}
+
+/* A target may be made so that everything in it looks like an interpreter: every read is charged, so that the search
+ * comes to its end whatever is found. */
+static int search(struct dt_finder *f)
+{
+	struct dt_mem *base = f->mem;
+	int code = dt_find_modules(f->maps, &f->modules, &f->count);
+
+	if (code == 0)
+		code = dt_mem_open_metered(base, spend, &f->budget, &f->mem);
+	if (code < 0)
+		return code;
+	dt_budget_begin(&f->budget, DT_FIND_STEPS);
+	code = search_everywhere(f);
+	dt_mem_free(f->mem);
+	f->mem = base;
+	/* There may be more to tell than that; but it is not worth another try. */
+	if (code == -ETIMEDOUT && f->reason.code && f->reason.code != DT_EAGAIN)
+		code = DT_FIND_CONTINUE;
+	return code;
 }
 
 enum { UNCHANGED, ANOTHER_PROGRAM, NO_MEMORY };
@@ -187,12 +224,12 @@ static int fail_nothing(struct dt_finder *f, struct dt_error *err)
 
 static int find_in_maps(struct dt_finder *f, struct dt_error *err)
 {
-	int code = dt_find_modules(f->maps, &f->modules, &f->count);
+	int code = search(f);
 
-	if (code == 0)
-		code = search(f);
 	if (code == DT_FIND_FOUND)
 		return 0;
+	if (code == -ETIMEDOUT)
+		return dt_find_fail_spent(&f->place, err);
 	if (code < 0)
 		return dt_find_fail_errno(f->place.proc, code, err);
 	if (f->maps->count && dt_proc_ended(f->place.proc))
@@ -240,12 +277,12 @@ int dt_python_find_still(const struct dt_find_still *still, struct dt_mem *mem, 
 
 	memset(python, 0, sizeof(*python));
 	f.cache = dt_find_cache_new();
-	code = f.cache ? dt_find_modules(f.maps, &f.modules, &f.count) : -ENOMEM;
-	if (code == 0)
-		code = search(&f);
+	code = f.cache ? search(&f) : -ENOMEM;
 	dt_find_cache_free(f.cache);
 	if (code == DT_FIND_FOUND)
 		return 0;
+	if (code == -ETIMEDOUT)
+		return dt_find_fail_spent(&f.place, err);
 	if (code < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	if (!f.reason.code)

@@ -20,6 +20,7 @@ struct dt_find_cache {
 	struct dt_find_file *buckets[BUCKETS];
 	struct dt_arena arena;
 	size_t count;
+	uint32_t pass;
 };
 
 struct dt_find_cache *dt_find_cache_new(void)
@@ -44,6 +45,11 @@ static void forget_all(struct dt_find_cache *cache)
 	memset(cache->buckets, 0, sizeof(cache->buckets));
 	dt_arena_reset(&cache->arena);
 	cache->count = 0;
+}
+
+void dt_find_cache_pass(struct dt_find_cache *cache)
+{
+	cache->pass++;
 }
 
 void dt_find_file_forget(struct dt_find_file *file)
@@ -139,7 +145,8 @@ static void look_at_elf(struct dt_elf *elf, int fd, bool deep, const struct dt_m
 	if (file->kind == DT_FIND_NOTHING)
 		return;
 	if (dt_elf_bias(elf, first->start, first->offset, &bias) < 0) {
-		file->kind = DT_FIND_NOTHING;
+		/* Mapped where it cannot run: that says nothing of the file in another process. */
+		file->kind = DT_FIND_UNSEEN;
 		return;
 	}
 	file->first_link = first->start - bias;
@@ -154,12 +161,15 @@ struct dt_find_file *dt_find_file_of(const struct dt_find_place *place, const st
 
 	if (!file)
 		return NULL;
+	file->loads = file->asked == cache->pass ? file->loads + 1 : 1;
+	file->asked = cache->pass;
 	if (file->kind != DT_FIND_UNSEEN && file->kind != DT_FIND_SHUT && (file->deep || !deep) &&
 	    (file->kind == DT_FIND_NOTHING || file->first_offset == module->first->offset)) {
-		file->known = true;
+		file->known = file->pass != cache->pass;
 		return file;
 	}
 	file->known = false;
+	file->pass = cache->pass;
 	file->deep = deep;
 	file->kind = DT_FIND_SHUT;
 	fd = place->still ? place->still->open(place->still->context, module->first)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "elf/elf.h"
+#include "python/budget.h"
 #include "python/find.h"
 
 /* Where we look: in a process, or in something that stands still. One of them is NULL. */
@@ -43,9 +44,12 @@ struct dt_find_file {
 	struct dt_find_file *chain;
 	uint64_t device, inode, name; /* the key; name is a hash of the path */
 	enum dt_find_kind kind;
-	bool section; /* the runtime was found by its section, else by its symbol */
-	bool deep;    /* .symtab was looked at too */
-	bool known;   /* it was in the cache: its inode may have been used again since */
+	bool section;   /* the runtime was found by its section, else by its symbol */
+	bool deep;      /* .symtab was looked at too */
+	bool known;     /* it was in the cache: its inode may have been used again since */
+	uint32_t pass;  /* in which it was opened */
+	uint32_t asked; /* the last pass that asked for it, and how often that did */
+	unsigned loads;
 	/* Link-time addresses; version is that of Py_Version, 0 where there is none. Of an old one the runtime is
 	 * interp_head, 0 if no symbol tells. */
 	uint64_t runtime, version;
@@ -58,6 +62,9 @@ struct dt_find_file {
  * memory. */
 struct dt_find_file *dt_find_file_of(const struct dt_find_place *place, const struct dt_find_module *module, bool deep,
 				     struct dt_find_cache *cache);
+
+/* Begins another pass over the modules of a process: what is in the cache was learnt before it. */
+void dt_find_cache_pass(struct dt_find_cache *cache);
 void dt_find_file_forget(struct dt_find_file *file);
 
 /* The same from the image in the target's memory, for a file that is gone. Fills *file; 0 or a negative errno. */
@@ -87,7 +94,7 @@ struct dt_find_proof {
 };
 
 /* Follows runtime -> interpreter -> thread -> interpreter. A verdict, or a negative errno if the target may not be read
- * (-EPERM, -EACCES) or is gone (-ESRCH). */
+ * (-EPERM, -EACCES), is gone (-ESRCH) or has cost enough (-ETIMEDOUT). */
 int dt_find_prove(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime, struct dt_find_proof *proof);
 /* The same with a single attempt: for places that are unlikely to be one. */
 int dt_find_prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime,
@@ -95,6 +102,10 @@ int dt_find_prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint6
 
 /* sys.hexversion. -ENOENT if it is not there. */
 int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint64_t sysdict, uint32_t *hex);
+
+/* 2.7 is built with characters of two or four bytes, as sys.maxunicode tells. Nothing is changed where that is not
+ * there, or in a table of another version. */
+void dt_find_set_width(struct dt_mem *mem, uint64_t sysdict, struct dt_layout *layout);
 
 /* Tries one table: proof, and sys.hexversion must agree with it. Fills layout, version and runtime of *python when
  * ready. A verdict or a negative errno. */
@@ -116,7 +127,18 @@ static inline bool dt_find_plausible(uint64_t address)
 
 static inline bool dt_find_hard(int code)
 {
-	return code == -EACCES || code == -EPERM || code == -ESRCH;
+	return code == -EACCES || code == -EPERM || code == -ESRCH || code == -ETIMEDOUT;
+}
+
+/* Asked for each member n = 0, 1, ... of a list: has it come to where it was at the last power of two? Then it goes
+ * round. *passed is 0 at first. */
+static inline bool dt_find_goes_round(uint64_t *passed, uint64_t address, unsigned n)
+{
+	if (address == *passed)
+		return true;
+	if ((n & (n + 1)) == 0)
+		*passed = address;
+	return false;
 }
 
 /* ---- scan (find_scan.c) ---- */
@@ -134,9 +156,22 @@ int dt_find_scan_block(const uint8_t *block, size_t size, uint64_t address, dt_f
 
 /* ---- one candidate (find_try.c) ---- */
 
+/*
+ * What finding may cost, in reads: one for each, and one more for each page that it is long; and the time of a
+ * dt_budget. A Python is found with some hundreds. All of memory that is ever scanned has 33,000 pages; a stripped
+ * library from before 3.7, with 7,000 pointers in its data that are tried with four tables, costs 60,000.
+ */
+#define DT_FIND_STEPS ((size_t)1 << 19)
+#define DT_FIND_PAGE  4096
+
+/* Of a file that is loaded more often in one process the others are left out. The C library has 16 name spaces for
+ * dlmopen(). */
+#define DT_FIND_LOADS 32
+
 struct dt_finder {
 	struct dt_find_place place;
-	struct dt_mem *mem;
+	struct dt_mem *mem; /* spends of the budget: fails with -ETIMEDOUT when that is used up */
+	struct dt_budget budget;
 	struct dt_find_cache *cache;
 	struct dt_maps *maps;
 	struct dt_find_module *modules;
@@ -203,6 +238,12 @@ int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_
 			    struct dt_error *err);
 /* For a negative errno from /proc or from memory. */
 int dt_find_fail_errno(const struct dt_proc *proc, int code, struct dt_error *err);
+
+/* When the search was given up because of its budget. */
+int dt_find_fail_spent(const struct dt_find_place *place, struct dt_error *err);
+
+/* dt_python_likely() within a budget, which may be that of several processes. */
+bool dt_find_likely(const struct dt_proc *proc, struct dt_find_cache *cache, struct dt_budget *budget);
 
 /* Is this process so young that its libraries may not all be loaded? */
 bool dt_find_young(const struct dt_proc *proc);

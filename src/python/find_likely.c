@@ -14,7 +14,8 @@ static bool named_likely(const struct dt_proc *proc)
 	return dt_proc_read(proc, "cmdline", text, sizeof(text)) > 0 && dt_find_named_python(text);
 }
 
-static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct dt_find_cache *cache)
+static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct dt_find_cache *cache,
+			struct dt_budget *budget)
 {
 	const struct dt_find_place place = {.proc = proc};
 	struct dt_find_module *modules;
@@ -27,6 +28,8 @@ static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct
 		for (size_t i = 0; i < count; i++) {
 			if (modules[i].rank != rank)
 				continue;
+			if (!dt_budget_in_time(budget))
+				return false;
 			file = dt_find_file_of(&place, &modules[i], false, cache);
 			if (!file)
 				return false;
@@ -38,7 +41,7 @@ static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct
 	return false;
 }
 
-bool dt_python_likely(const struct dt_proc *proc, struct dt_find_cache *cache)
+bool dt_find_likely(const struct dt_proc *proc, struct dt_find_cache *cache, struct dt_budget *budget)
 {
 	struct dt_find_cache *own = cache ? NULL : dt_find_cache_new();
 	struct dt_maps maps = {0};
@@ -49,8 +52,16 @@ bool dt_python_likely(const struct dt_proc *proc, struct dt_find_cache *cache)
 	if (dt_maps_read(proc, &maps) < 0)
 		likely = named_likely(proc);
 	else
-		likely = maps_likely(proc, &maps, cache ? cache : own);
+		likely = maps_likely(proc, &maps, cache ? cache : own, budget);
 	dt_maps_release(&maps);
 	dt_find_cache_free(own);
 	return likely;
+}
+
+bool dt_python_likely(const struct dt_proc *proc, struct dt_find_cache *cache)
+{
+	struct dt_budget budget;
+
+	dt_budget_begin(&budget, SIZE_MAX);
+	return dt_find_likely(proc, cache, &budget);
 }

@@ -51,7 +51,7 @@ static int prove_thread(struct dt_mem *mem, const struct dt_layout *layout, uint
 int dt_find_prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint64_t runtime,
 		       struct dt_find_proof *proof)
 {
-	uint64_t address, finalizing = 0;
+	uint64_t address, finalizing = 0, passed = 0;
 	struct dt_range ranges[] = {
 	    {runtime + layout->runtime.interpreters_head, &address, 8},
 	    {runtime + layout->runtime.finalizing, &finalizing, 8},
@@ -70,7 +70,7 @@ int dt_find_prove_once(struct dt_mem *mem, const struct dt_layout *layout, uint6
 		return finalizing ? DT_VERDICT_ENDING : DT_VERDICT_EMPTY;
 	/* The newest interpreter comes first, and one that nobody runs in has no threads. */
 	for (unsigned n = 0; address && n < INTERPRETERS; n++) {
-		if (!dt_find_plausible(address))
+		if (!dt_find_plausible(address) || dt_find_goes_round(&passed, address, n))
 			return DT_VERDICT_NO;
 		code = read_interpreter(mem, layout, address, &interpreter);
 		if (code < 0)
@@ -119,8 +119,7 @@ int dt_find_hexversion(struct dt_mem *mem, const struct dt_layout *layout, uint6
 	return 0;
 }
 
-/* 2.7 is built with characters of two or four bytes, as sys.maxunicode tells. */
-static void set_width(struct dt_mem *mem, uint64_t sysdict, struct dt_layout *layout)
+void dt_find_set_width(struct dt_mem *mem, uint64_t sysdict, struct dt_layout *layout)
 {
 	int64_t largest;
 
@@ -146,7 +145,7 @@ int dt_find_try_table(struct dt_mem *mem, const struct dt_layout *layout, uint64
 			return DT_VERDICT_NO;
 		if (code == 0) {
 			python->layout = *layout;
-			set_width(mem, proof.sysdict, &python->layout);
+			dt_find_set_width(mem, proof.sysdict, &python->layout);
 			python->version = dt_version_from_hex(hex);
 			python->runtime = runtime;
 			return DT_VERDICT_READY;

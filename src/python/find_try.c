@@ -140,15 +140,15 @@ static bool objects_fit(struct dt_mem *mem, const struct dt_layout *layout, uint
 	return false;
 }
 
-/* The table of a version that proves right: a verdict, or a negative errno. Where none fits the objects, Python is just
- * starting; in what stands still they may be missing, and the ordinary one is taken. */
+/* The table of a version that proves right, and sys.__dict__: a verdict, or a negative errno. Where none fits the
+ * objects, Python is just starting; in what stands still they may be missing, and the ordinary one is taken. */
 static int choose_table(struct dt_finder *f, const struct dt_find_candidate *c, struct dt_version version,
-			const struct dt_layout **chosen)
+			const struct dt_layout **chosen, uint64_t *sysdict)
 {
 	int best = DT_VERDICT_NO;
 
 	for (const struct dt_layout *const *layout = dt_layouts; *layout; layout++) {
-		struct dt_find_proof proof;
+		struct dt_find_proof proof = {0}; /* not every verdict fills it in */
 		int verdict;
 
 		if (!dt_layout_is_for(*layout, version.major, version.minor, version.micro) ||
@@ -159,6 +159,7 @@ static int choose_table(struct dt_finder *f, const struct dt_find_candidate *c, 
 			return verdict;
 		if (verdict == DT_VERDICT_READY && objects_fit(f->mem, *layout, proof.sysdict)) {
 			*chosen = *layout;
+			*sysdict = proof.sysdict;
 			return DT_VERDICT_READY;
 		}
 		if (verdict == DT_VERDICT_READY && !f->place.still)
@@ -166,6 +167,7 @@ static int choose_table(struct dt_finder *f, const struct dt_find_candidate *c, 
 		if (verdict > best) {
 			best = verdict;
 			*chosen = *layout;
+			*sysdict = proof.sysdict;
 		}
 	}
 	return best;
@@ -175,13 +177,15 @@ static int choose_table(struct dt_finder *f, const struct dt_find_candidate *c, 
 static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, struct dt_version version, bool *decided)
 {
 	const struct dt_layout *layout = NULL;
-	int verdict = choose_table(f, c, version, &layout);
+	uint64_t sysdict = 0;
+	int verdict = choose_table(f, c, version, &layout, &sysdict);
 
 	*decided = verdict > DT_VERDICT_NO;
 	if (verdict < 0)
 		return verdict;
 	if (verdict == DT_VERDICT_READY) {
 		f->python->layout = *layout;
+		dt_find_set_width(f->mem, sysdict, &f->python->layout);
 		f->python->version = version;
 		return dt_find_found(f, c);
 	}

@@ -12,7 +12,7 @@
 
 #define BLOCK        ((size_t)64 << 10)
 #define SCAN_LIMIT   ((size_t)64 << 20)
-#define PROBES       ((size_t)1 << 16) /* words of the data that may point to an interpreter */
+#define PROBES       ((size_t)1 << 15) /* words of the data that may point to an interpreter; usual are 7,000 */
 #define INTERPRETERS 4096
 #define NEAR         512  /* bytes before and behind a variable, where its neighbours are */
 #define WAIT_SPAN    4096 /* bytes that the mutexes and conditions of a GIL lie apart at most */
@@ -134,11 +134,11 @@ struct scan {
 static unsigned list_length(struct dt_mem *mem, const struct dt_layout *layout, uint64_t head)
 {
 	unsigned length = 0;
-	uint64_t at;
+	uint64_t at, passed = 0;
 
 	if (dt_mem_read_u64(mem, head, &at) < 0)
 		return 0;
-	for (; at && length < INTERPRETERS; length++)
+	for (; at && length < INTERPRETERS && !dt_find_goes_round(&passed, at, length); length++)
 		if (dt_mem_read_u64(mem, at + layout->interpreter.next, &at) < 0)
 			return 0;
 	return length;

@@ -39,7 +39,7 @@ void dt_find_where(const struct dt_find_place *place, char where[DT_FIND_WHERE])
 }
 
 /* The first descendant that looks like Python, 0 if there is none. A shell or a wrapper has one as a rule. */
-static int python_below(const struct dt_proc *proc, struct dt_find_cache *cache, int depth, int *budget)
+static int python_below(const struct dt_proc *proc, struct dt_find_cache *cache, int depth, struct dt_budget *budget)
 {
 	char path[64], text[1024], *at = text, *end;
 	int found = 0;
@@ -47,14 +47,15 @@ static int python_below(const struct dt_proc *proc, struct dt_find_cache *cache,
 	snprintf(path, sizeof(path), "task/%d/children", proc->pid);
 	if (dt_proc_read(proc, path, text, sizeof(text)) <= 0)
 		return 0;
-	for (long pid = strtol(at, &end, 10); !found && end != at && pid > 0 && *budget; pid = strtol(at, &end, 10)) {
+	for (long pid = strtol(at, &end, 10); !found && end != at && pid > 0; pid = strtol(at, &end, 10)) {
 		struct dt_proc child;
 
 		at = end;
-		(*budget)--;
+		if (!dt_budget_step(budget))
+			return 0;
 		if (*end != ' ' || dt_proc_open((int)pid, &child) < 0)
 			continue;
-		if (dt_python_likely(&child, cache))
+		if (dt_find_likely(&child, cache, budget))
 			found = (int)pid;
 		else if (depth < DEPTH_MAX)
 			found = python_below(&child, cache, depth + 1, budget);
@@ -96,8 +97,9 @@ static int fail_no_maps(const struct dt_proc *proc, const char *name, struct dt_
 
 int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_find_cache *cache, struct dt_error *err)
 {
-	int budget = CHILDREN_MAX, child;
+	struct dt_budget budget;
 	char name[32];
+	int child;
 
 	dt_find_name(proc, name);
 	if (no_maps)
@@ -105,12 +107,24 @@ int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_
 	dt_fail(err, DT_ENOTPYTHON, "process %d (%s) has no Python interpreter in it", proc->pid, name);
 	if (!err)
 		return DT_ENOTPYTHON;
+	dt_budget_begin(&budget, CHILDREN_MAX);
 	child = python_below(proc, cache, 1, &budget);
 	if (child)
 		dt_hint(err, "its child %d looks like Python: 'darter dump %d'", child, child);
 	else
 		dt_hint(err, "'darter ps' lists the Python processes of this host");
 	return DT_ENOTPYTHON;
+}
+
+int dt_find_fail_spent(const struct dt_find_place *place, struct dt_error *err)
+{
+	char where[DT_FIND_WHERE];
+
+	dt_find_where(place, where);
+	return dt_fail(
+	    err, DT_ERUNTIME,
+	    "no Python interpreter was found in %s before the search was given up: too much in it looks like one",
+	    where);
 }
 
 int dt_find_fail_errno(const struct dt_proc *proc, int code, struct dt_error *err)

@@ -182,6 +182,15 @@ static uint64_t mix(uint64_t print, const uint8_t *data, size_t size)
 	return print;
 }
 
+int dt_text_size(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, size_t *size)
+{
+	struct text_place place = {0};
+	int rc = find_text(mem, layout, object, &place);
+
+	*size = place.count * place.kind;
+	return rc;
+}
+
 int dt_text_print(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, uint64_t *print)
 {
 	struct text_place place = {0};

@@ -10,12 +10,15 @@
 #include "python/layout.h"
 
 #define DT_TEXT_LIMIT  ((size_t)1 << 16)  /* characters of a name or path */
-#define DT_TABLE_LIMIT ((size_t)32 << 20) /* bytes of a line table */
+#define DT_TABLE_LIMIT ((size_t)24 << 20) /* bytes of a line table */
 
 /* A str as UTF-8 in the arena (lone surrogates as U+FFFD; of 2.7 bytes that are no UTF-8 likewise, and unicode is text,
  * too). 0, -EFAULT, -EINVAL (not a str), -EFBIG, -ENOMEM. */
 int dt_text_read(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, struct dt_arena *arena,
 		 const char **text);
+
+/* How many bytes its characters have in memory. The errors of dt_text_read. */
+int dt_text_size(struct dt_mem *mem, const struct dt_layout *layout, uint64_t object, size_t *size);
 
 /* A number made from all characters of a str and their count. Two texts that differ have different numbers as good as
  * always; all those beyond the limit have the same. The errors of dt_text_read, but for -EFBIG. */

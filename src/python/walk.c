@@ -190,10 +190,22 @@ static int read_thread(struct dt_mem *mem, const struct dt_layout *layout, uint6
 	return rc;
 }
 
+/* How many thread states are believed: see dt_walk_all_of(). */
+static size_t states_limit(const struct dt_walk *walk, size_t threads)
+{
+	size_t most = DT_WALK_THREADS - DT_WALK_SPARE;
+
+	if (!threads || threads > most / walk->interpreter_count)
+		return DT_WALK_THREADS;
+	return threads * walk->interpreter_count + DT_WALK_SPARE;
+}
+
 /* Thread states of all interpreters, newest first in each; ends[i] is where those of interpreter i end. */
-static int list_threads(struct dt_mem *mem, const struct dt_layout *layout, struct dt_arena *arena,
+static int list_threads(struct dt_mem *mem, const struct dt_layout *layout, size_t threads, struct dt_arena *arena,
 			struct dt_walk *walk, struct addresses *list, size_t **ends)
 {
+	size_t limit = states_limit(walk, threads);
+
 	*ends = dt_arena_alloc(arena, walk->interpreter_count * sizeof(**ends));
 	if (!*ends)
 		return -ENOMEM;
@@ -203,8 +215,8 @@ static int list_threads(struct dt_mem *mem, const struct dt_layout *layout, stru
 		int rc = dt_mem_read_u64(mem, interpreter + layout->interpreter.threads_head, &head);
 
 		if (rc == 0)
-			rc = follow(mem, arena, head, layout->thread.next, layout->thread.interp, interpreter,
-				    DT_WALK_THREADS, list, &walk->lists_whole);
+			rc = follow(mem, arena, head, layout->thread.next, layout->thread.interp, interpreter, limit,
+				    list, &walk->lists_whole);
 		if (rc == -EFAULT)
 			walk->lists_whole = false;
 		else if (rc < 0)
@@ -216,12 +228,12 @@ static int list_threads(struct dt_mem *mem, const struct dt_layout *layout, stru
 }
 
 /* The threads of walk->interpreters; with their frames if there are codes to read them with. */
-static int read_threads(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes,
+static int read_threads(struct dt_mem *mem, const struct dt_layout *layout, struct dt_code_cache *codes, size_t threads,
 			struct dt_arena *arena, struct dt_walk *walk)
 {
 	struct addresses list = {0};
 	size_t *ends;
-	int rc = list_threads(mem, layout, arena, walk, &list, &ends);
+	int rc = list_threads(mem, layout, threads, arena, walk, &list, &ends);
 
 	if (rc < 0)
 		return rc;
@@ -247,15 +259,16 @@ static int read_threads(struct dt_mem *mem, const struct dt_layout *layout, stru
 	return 0;
 }
 
-int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, struct dt_arena *arena, struct dt_walk *walk)
+int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, size_t threads, struct dt_arena *arena,
+		    struct dt_walk *walk)
 {
 	int rc = dt_walk_interpreters(mem, python, arena, walk);
 
-	return rc < 0 ? rc : read_threads(mem, &python->layout, NULL, arena, walk);
+	return rc < 0 ? rc : read_threads(mem, &python->layout, NULL, threads, arena, walk);
 }
 
-int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
-		struct dt_walk *walk)
+int dt_walk_all_of(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, size_t threads,
+		   struct dt_arena *arena, struct dt_walk *walk)
 {
 	int rc = dt_walk_interpreters(mem, python, arena, walk);
 
@@ -263,5 +276,11 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 		return rc;
 	dt_budget_begin(&walk->budget, DT_WALK_FRAMES);
 	dt_code_cache_begin(codes);
-	return read_threads(mem, &python->layout, codes, arena, walk);
+	return read_threads(mem, &python->layout, codes, threads, arena, walk);
+}
+
+int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
+		struct dt_walk *walk)
+{
+	return dt_walk_all_of(mem, python, codes, 0, arena, walk);
 }

@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-#define LOOK_CPU_NS 2000000000u  /* of our own, after which nothing more is tried: a hostile target may make it slow */
+#define LOOK_CPU_NS 1500000000u  /* of our own, after which nothing more is tried: a hostile target may make it slow */
 #define LOOK_NS     20000000000u /* the same by the clock: on a busy machine we wait more than we work */
 
 int dt_look_once(struct dt_sampler *s)
@@ -16,10 +16,11 @@ int dt_look_once(struct dt_sampler *s)
 
 	dt_arena_reset(arena);
 	dt_image_begin(s->image);
+	dt_tids_begin(s->tids);
 	start = dt_clock_ns();
 	if (s->warm)
 		dt_image_prefetch(s->image);
-	rc = dt_walk_all(s->image, s->python, s->codes, arena, &s->look.walk);
+	rc = dt_walk_all_of(s->image, s->python, s->codes, s->threads, arena, &s->look.walk);
 	if (rc == 0 && s->extra)
 		rc = s->extra(s->context, s->image, &s->look.walk, arena);
 	s->look.window_ns = dt_clock_ns() - start;
@@ -37,16 +38,21 @@ bool dt_look_late(const struct dt_sampler *s)
 
 void dt_look_clock(struct dt_sampler *s)
 {
+	struct dt_proc_info info;
+
+	s->threads = dt_proc_info(s->proc, &info) == 0 && info.threads > 0 ? (size_t)info.threads : 0;
 	s->began_ns = dt_clock_ns();
 	s->began_cpu_ns = dt_cpu_ns();
 }
 
 int dt_look_collect(struct dt_sampler *s)
 {
+	const struct dt_suspects_wanted wanted = {s->everybody, s->threads, s->began_cpu_ns + LOOK_CPU_NS};
 	int rc;
 
 	dt_arena_reset(&s->scratch);
-	rc = dt_suspects_collect(s->proc, s->live, s->python, s->tids, s->everybody, &s->scratch, &s->suspects);
+	dt_tids_begin(s->tids);
+	rc = dt_suspects_collect(s->proc, s->live, s->python, s->tids, &wanted, &s->scratch, &s->suspects);
 	if (rc == 0 && s->everybody) /* there was a look, the walk of which is still there */
 		dt_suspects_doubt(s->live, s->python, &s->suspects, &s->look.walk);
 	return rc;

@@ -5,12 +5,20 @@
 
 #include "base/util.h"
 
+#define TIME_EVERY 64 /* thread states, each of which costs some ten microseconds */
+
 void dt_states_collect(const struct dt_proc *proc, struct dt_mem *live, struct dt_tids *tids,
-		       const struct dt_walk *walk, struct dt_suspects *suspects)
+		       const struct dt_walk *walk, uint64_t cpu_end, struct dt_suspects *suspects)
 {
 	for (size_t i = 0; i < walk->thread_count; i++) {
 		const struct dt_walk_thread *thread = &walk->threads[i];
-		struct dt_suspect *suspect = &suspects->list[suspects->count++];
+		struct dt_suspect *suspect = &suspects->list[suspects->count];
+
+		if (i % TIME_EVERY == TIME_EVERY - 1 && dt_cpu_ns() > cpu_end) {
+			suspects->unknown = true;
+			break;
+		}
+		suspects->count++;
 
 		*suspect = (struct dt_suspect){.thread = thread->address,
 					       .ident = thread->ident,

@@ -18,9 +18,10 @@
 
 #include "sample/suspects.h"
 
-/* The entry of dt_suspects_collect for each thread state of the walk, in its order. Room for them must be there. */
+/* The entry of dt_suspects_collect for each thread state of the walk, in its order. Room for them must be there. Ends
+ * early, with an unknown suspect, when cpu_end is passed. */
 void dt_states_collect(const struct dt_proc *proc, struct dt_mem *live, struct dt_tids *tids,
-		       const struct dt_walk *walk, struct dt_suspects *suspects);
+		       const struct dt_walk *walk, uint64_t cpu_end, struct dt_suspects *suspects);
 
 /* What is told of the threads behind them: which run, and which of several thread states of one thread it runs. 0 or
  * -ENOMEM. */

@@ -171,19 +171,20 @@ static bool free_for_all(const struct dt_walk *walk)
 }
 
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects)
+			struct dt_tids *tids, const struct dt_suspects_wanted *wanted, struct dt_arena *arena,
+			struct dt_suspects *suspects)
 {
 	dt_auto_free int *all = NULL;
 	size_t all_count = 0;
 	struct dt_walk walk;
 	int rc;
 
-	rc = python->layout.free_threaded ? dt_walk_threads(live, python, arena, &walk)
+	rc = python->layout.free_threaded ? dt_walk_threads(live, python, wanted->threads, arena, &walk)
 					  : dt_walk_interpreters(live, python, arena, &walk);
 	if (rc < 0)
 		return rc;
 	*suspects = (struct dt_suspects){.counted = dt_walk_gil_counted(python)};
-	suspects->everybody = everybody || (!suspects->counted && free_for_all(&walk));
+	suspects->everybody = wanted->everybody || (!suspects->counted && free_for_all(&walk));
 	if (suspects->everybody) {
 		rc = dt_proc_threads(proc, &all, &all_count);
 		if (rc < 0)
@@ -194,7 +195,7 @@ int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const s
 	if (!suspects->list)
 		return -ENOMEM;
 	if (python->layout.free_threaded) {
-		dt_states_collect(proc, live, tids, &walk, suspects);
+		dt_states_collect(proc, live, tids, &walk, wanted->cpu_end, suspects);
 		rc = dt_states_settle(arena, suspects);
 	} else {
 		collect_holders(proc, live, python, tids, &walk, suspects);

@@ -52,10 +52,17 @@ struct dt_suspects {
 	bool missed;    /* a thread began while everybody was being watched: it is not in the list */
 };
 
-/* Reads interpreters, GIL words and the kernel's word on each suspect, through the live reader. everybody: there is
- * reason to watch all threads. 0 or a negative errno. */
+struct dt_suspects_wanted {
+	bool everybody;   /* there is reason to watch all threads */
+	size_t threads;   /* of the process, see dt_walk_all_of() */
+	uint64_t cpu_end; /* dt_cpu_ns() after which the rest is not watched any more: it is unknown then */
+};
+
+/* Reads interpreters, GIL words and the kernel's word on each suspect, through the live reader. 0 or a negative errno.
+ */
 int dt_suspects_collect(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-			struct dt_tids *tids, bool everybody, struct dt_arena *arena, struct dt_suspects *suspects);
+			struct dt_tids *tids, const struct dt_suspects_wanted *wanted, struct dt_arena *arena,
+			struct dt_suspects *suspects);
 
 /* True if every GIL has the same words as then, the walk saw the same ones and no other GIL, and the last holders are
  * the threads that they were. Free-threaded: if the walk saw the same thread states. */

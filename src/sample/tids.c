@@ -1,6 +1,6 @@
 /*
- * The table of ids is read from /proc when an id is asked for that it does not have; a thread that is not there after
- * that is not a thread of the process.
+ * The table of ids is read from /proc when an id is asked for that it does not have, once in each look: a target may
+ * name any number of threads that never were. A thread that is not there after that is not a thread of the process.
  */
 #include "sample/tids.h"
 
@@ -21,6 +21,7 @@ struct dt_tids {
 	bool same_namespace;
 	struct pair *pairs; /* by ns_tid */
 	size_t count;
+	bool fresh; /* read in this look */
 	bool learnt;
 	uint32_t offset; /* of the id in struct pthread; DT_ABSENT: not known */
 };
@@ -61,6 +62,7 @@ static int refresh(struct dt_tids *tids)
 	size_t kept = 0;
 	int rc = dt_proc_threads(tids->proc, &list, &count);
 
+	tids->fresh = true;
 	if (rc < 0)
 		return rc;
 	pairs = calloc(count ? count : 1, sizeof(*pairs));
@@ -78,6 +80,11 @@ static int refresh(struct dt_tids *tids)
 	tids->pairs = pairs;
 	tids->count = kept;
 	return 0;
+}
+
+void dt_tids_begin(struct dt_tids *tids)
+{
+	tids->fresh = false;
 }
 
 /* Our id for one of the target's namespace; 0 if the process has no such thread. In our own namespace the kernel is
@@ -103,7 +110,7 @@ static int to_ours(struct dt_tids *tids, uint64_t ns_tid)
 	if (tids->same_namespace)
 		return ns_tid <= INT32_MAX ? (int)ns_tid : 0; /* whoever uses it finds out if it is gone */
 	tid = lookup(tids, ns_tid);
-	if (!tid && ns_tid && refresh(tids) == 0)
+	if (!tid && ns_tid && !tids->fresh && refresh(tids) == 0)
 		tid = lookup(tids, ns_tid);
 	return tid;
 }
@@ -159,7 +166,7 @@ static bool learn_from(struct dt_tids *tids, struct dt_mem *mem, const struct dt
 
 void dt_tids_learn(struct dt_tids *tids, struct dt_mem *mem, const struct dt_walk *walk)
 {
-	if (!tids->learnt && walk->thread_count && (tids->same_namespace || refresh(tids) == 0))
+	if (!tids->learnt && walk->thread_count && (tids->same_namespace || tids->fresh || refresh(tids) == 0))
 		tids->learnt = learn_from(tids, mem, walk);
 }
 

@@ -19,6 +19,9 @@ struct dt_tids;
 struct dt_tids *dt_tids_new(const struct dt_proc *proc);
 void dt_tids_free(struct dt_tids *tids);
 
+/* Begins a look: threads that have begun since are found again. */
+void dt_tids_begin(struct dt_tids *tids);
+
 /* The id, as we see it, of the thread that a thread state belongs to, and in its namespace; 0 if it cannot be told. */
 int dt_tids_of(struct dt_tids *tids, struct dt_mem *mem, uint64_t ident, uint64_t native, int *ns_tid);
 

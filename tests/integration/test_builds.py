@@ -80,6 +80,26 @@ def test_hidden_version(python):
             found(program.pid, python, usual_way(python))
 
 
+UNICODE_NAME = r"""
+import sys, threading, time
+del sys.hexversion
+threading.current_thread()._Thread__name = u"w\u00f6rker-\u65e5"
+print("ready")
+time.sleep(3600)
+"""
+
+
+@each([python for python in HOST if python.version < (3,)])
+def test_hidden_version_and_the_width_of_a_character(python):
+    """2.7 is built with characters of two bytes or of four."""
+    with tempfile.NamedTemporaryFile(suffix=".py", mode="w") as script:
+        script.write(UNICODE_NAME)
+        script.flush()
+        with target(python, script.name) as program:
+            out = darter("dump", program.pid, check=0).stdout
+            assert '"w\u00f6rker-\u65e5"' in out, out
+
+
 @each(USABLE)
 def test_threads_that_come_and_go(python):
     """The newest thread heads the list, and may be gone before it is followed."""

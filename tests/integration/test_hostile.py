@@ -7,6 +7,7 @@ from layouts import layout_of
 
 FRAMES = 400000
 THREADS = 20000
+BELIEVED = 4096  # of thread states that have no thread: the rest is left out
 
 
 # Before 3.12 every frame is shown.
@@ -20,6 +21,6 @@ def test_more_frames_than_can_be_walked(python):
         document = json.loads(darter("dump", "--json", program.pid, check=0, limit=200).stdout)
     snapshot, = document["snapshots"]
     torn = [thread for thread in snapshot["threads"] if thread["torn"]]
-    assert len(torn) >= THREADS - 2000000 // FRAMES, len(torn)
+    assert BELIEVED - 2000000 // FRAMES <= len(torn) < THREADS, len(torn)
     assert all(thread["proof"] == "none" and not thread["frames"] for thread in torn), torn[:3]
     assert snapshot["warnings"], snapshot["warnings"]

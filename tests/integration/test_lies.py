@@ -8,7 +8,7 @@ import contextlib
 import json
 import re
 
-from harness import FULL, SYSTEM, USABLE, each, limit, skip, target, wait_for
+from harness import FULL, SHAPES, SYSTEM, USABLE, children, each, limit, need_program, need_root, skip, target, wait_for
 from layouts import layout_of
 from weigh import weighed
 
@@ -22,10 +22,10 @@ SMALL = 1 << 20  # bytes of output
 
 
 @contextlib.contextmanager
-def corrupted(python, kind):
+def corrupted(python, kind, wrap=()):
     python.demand()
     layout = layout_of(python)
-    with target(python, "corrupt.py", kind, ready=None) as program:
+    with target(python, "corrupt.py", kind, ready=None, wrap=wrap) as program:
         program.send("".join(f"{name} {value}\n" for name, value in layout.items()))
         program.wait_line("ready")
         yield program
@@ -72,6 +72,32 @@ def test_a_part_that_cannot_be_followed(python, kind):
             tids = [thread["tid"] for thread in snapshot["threads"]]
             assert len(tids) == len(set(tids)) == 4, tids
         assert listed_beside(program)["python"] == python.text
+
+
+@each([python for python in SHAPES if python.version >= (3, 8)])
+@each(["shared", "own"])
+def test_more_names_than_can_be_kept(python, kind):
+    """A text that is shared is read once; of long ones that are not, no more than there is room for."""
+    count, length = 4000, 60000 if kind == "shared" else 20000
+    with target(python, "fat_names.py", count, length, kind) as program:
+        run = weighed("dump", program.pid)
+        assert run.code == 0 and not run.err, run
+        assert ("<too long>" in run.out.decode()) == (kind == "own"), run.out[-2000:]
+        assert b" main (fat_names.py" in run.out, run.out[-200:]
+
+
+@each([python for python in SHAPES if python.version >= (3, 11) and not python.root])
+@limit(400)
+def test_ids_that_nobody_has_in_another_namespace(python):
+    """To ask the kernel for all threads for each of them would take many minutes."""
+    need_root()
+    with corrupted(python, "forged-ids", wrap=[need_program("unshare"), "--pid", "--fork", "--mount-proc", "--kill-child"]) as program:
+        (pid,) = children(program.pid)
+        run = weighed("dump", "--json", pid)
+        assert run.code == 0 and run.err == "", run
+        (snapshot,) = json.loads(run.out)["snapshots"]
+        assert snapshot["warnings"], snapshot["warnings"]
+        assert len([thread for thread in snapshot["threads"] if thread["tid"]]) >= 1, snapshot["threads"][:3]
 
 
 @each(PYTHONS)

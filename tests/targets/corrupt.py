@@ -8,6 +8,7 @@
     frames           a chain of frames goes round
     forged-frames    a chain of many frames that never were
     forged-threads   a long list of threads that never were, all with the same deep stack
+    forged-ids       the same, each with the id of a thread that nobody has, beside many threads that there are
     name             the name of a function is longer than all memory
     long-name        ... and one just as long as is believed
     line-table       the line table of a function is longer than all memory
@@ -123,10 +124,14 @@ def forge_frames():
     put(chain[0] + field("frame.previous"), first)
 
 
-def forge_threads():
+def forge_threads(ids):
     state = threads()[0]
     first, last = copies(state, field("thread.size"), 100000, field("thread.next"))
     put(last + field("thread.next"), 0)
+    if ids:
+        size = field("thread.size")
+        for address in range(first, last + 1, size):
+            put(address + field("thread.native_thread_id"), (address - first) // size + 1000000)
     put(state + field("thread.next"), first)
 
 
@@ -148,8 +153,8 @@ def corrupt(kind):
         round_frames()
     if kind == "forged-frames":
         forge_frames()
-    if kind == "forged-threads":
-        forge_threads()
+    if kind in ("forged-threads", "forged-ids"):
+        forge_threads(kind == "forged-ids")
     if kind == "name":
         lengthen(code.co_name, "unicode.length", 1 << 60)
         if "code.qualname" in LAYOUT:
@@ -197,9 +202,12 @@ def stay():
 def main(kind):
     load()
     gc.disable()
-    for _ in range(3):
+    count = 200 if kind == "forged-ids" else 3
+    if kind == "forged-ids":
+        deep.__defaults__ = (3,)
+    for _ in range(count):
         ages.daemon(deep)
-    while len(resting) < 3:
+    while len(resting) < count:
         libc.usleep(1000)
     libc.usleep(1000)
     # Nothing of Python may end, begin or be collected from here on.

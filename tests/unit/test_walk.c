@@ -139,6 +139,38 @@ static void test_all_threads(void **state)
 		assert_int_equal(walk.threads[i].end, DT_WALK_BROKEN);
 }
 
+/* More thread states than so many threads can have: the list is cut, and said to be. */
+static void test_more_states_than_threads(void **state)
+{
+	const size_t spare = DT_WALK_SPARE, count = DT_WALK_SPARE + 10;
+	struct world *w = *state;
+	const struct dt_layout *layout = &w->python.layout;
+	uint8_t *threads = calloc(count, STRIDE);
+	struct dt_walk walk;
+	struct dt_mem *mem;
+
+	assert_non_null(threads);
+	for (size_t i = 0; i < count; i++) {
+		if (i + 1 < count)
+			put64(threads + i * STRIDE + layout->thread.next, THREADS + (i + 1) * STRIDE);
+		put64(threads + i * STRIDE + layout->thread.interp, INTERPRETER);
+	}
+
+	const struct dt_recorded_range ranges[] = {
+	    {RUNTIME, w->runtime, SPACE}, {INTERPRETER, w->interpreter, SPACE}, {THREADS, threads, count * STRIDE}};
+	assert_int_equal(dt_mem_open_recorded(ranges, DT_COUNT(ranges), &mem), 0);
+	assert_int_equal(dt_walk_threads(mem, &w->python, 10, &w->arena, &walk), 0);
+	assert_int_equal(walk.thread_count, count);
+	assert_true(walk.lists_whole);
+	assert_int_equal(dt_walk_threads(mem, &w->python, 1, &w->arena, &walk), 0);
+	assert_int_equal(walk.thread_count, spare + 1);
+	assert_false(walk.lists_whole);
+	assert_int_equal(dt_walk_all(mem, &w->python, w->codes, &w->arena, &walk), 0); /* not known how many */
+	assert_int_equal(walk.thread_count, count);
+	dt_mem_free(mem);
+	free(threads);
+}
+
 static void test_time(void **state)
 {
 	struct world *w = *state;
@@ -165,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_steps, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_all_threads, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_more_states_than_threads, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_time, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
