@@ -59,6 +59,9 @@ int dt_open_below(int top, const char *path);
 /* Thread ids, ascending as the kernel lists them. The caller frees *tids. */
 int dt_proc_threads(const struct dt_proc *proc, int **tids, size_t *count);
 
+/* How many there are, without listing them; 0 if that is not told. */
+size_t dt_proc_thread_count(const struct dt_proc *proc);
+
 /* True if the process has such a thread. */
 bool dt_thread_exists(const struct dt_proc *proc, int tid);
 

@@ -95,6 +95,14 @@ int dt_proc_threads(const struct dt_proc *proc, int **tids, size_t *count)
 	return rc;
 }
 
+/* Each thread is a directory in that one, which counts as a link to it. */
+size_t dt_proc_thread_count(const struct dt_proc *proc)
+{
+	struct stat st;
+
+	return fstatat(proc->dir, "task", &st, 0) == 0 && st.st_nlink > 2 ? (size_t)st.st_nlink - 2 : 0;
+}
+
 /* Fields are numbered as in proc_pid_stat(5); the cursor stands on field 3, behind the last ')'. */
 static bool parse_stat(struct scan *scan, struct dt_thread_stat *stat)
 {

@@ -190,7 +190,7 @@ static int read_thread(struct dt_mem *mem, const struct dt_layout *layout, uint6
 	return rc;
 }
 
-/* How many thread states are believed: see dt_walk_all_of(). */
+/* How many thread states are believed: see dt_walk_all(). */
 static size_t states_limit(const struct dt_walk *walk, size_t threads)
 {
 	size_t most = DT_WALK_THREADS - DT_WALK_SPARE;
@@ -267,8 +267,8 @@ int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, size_t t
 	return rc < 0 ? rc : read_threads(mem, &python->layout, NULL, threads, arena, walk);
 }
 
-int dt_walk_all_of(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, size_t threads,
-		   struct dt_arena *arena, struct dt_walk *walk)
+int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, size_t threads,
+		struct dt_arena *arena, struct dt_walk *walk)
 {
 	int rc = dt_walk_interpreters(mem, python, arena, walk);
 
@@ -277,10 +277,4 @@ int dt_walk_all_of(struct dt_mem *mem, const struct dt_python *python, struct dt
 	dt_budget_begin(&walk->budget, DT_WALK_FRAMES);
 	dt_code_cache_begin(codes);
 	return read_threads(mem, &python->layout, codes, threads, arena, walk);
-}
-
-int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
-		struct dt_walk *walk)
-{
-	return dt_walk_all_of(mem, python, codes, 0, arena, walk);
 }

@@ -14,7 +14,7 @@
 
 #define DT_WALK_INTERPRETERS 4096
 #define DT_WALK_THREADS      65536
-#define DT_WALK_SPARE        4096   /* thread states without a thread of their own: see dt_walk_all_of() */
+#define DT_WALK_SPARE        4096   /* thread states without a thread of their own: see dt_walk_all() */
 #define DT_WALK_FRAMES       500000 /* of all threads together, those that are not shown included */
 
 struct dt_gil_words {
@@ -84,21 +84,17 @@ uint64_t dt_walk_runs(const struct dt_gil_words *words);
  * words that are equal before and after a look say nothing of what was between. */
 bool dt_walk_gil_counted(const struct dt_python *python);
 
-/* Threads as well, without their frames. threads: see dt_walk_all_of(). */
+/* Threads as well, without their frames. threads: see dt_walk_all(). */
 int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, size_t threads, struct dt_arena *arena,
 		    struct dt_walk *walk);
 
-/* Everything, within the budget of a look. Threads that it was not enough for are there, without frames and with the
- * end DT_WALK_BROKEN. */
-int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
-		struct dt_walk *walk);
-
-/* The same of a process that has so many threads (0: not known). Each of them may have a thread state in every
- * interpreter; some more are there for threads that are about to begin, or were left behind: by threads that ended, by
- * a fork that Python did not see. A list that is longer by far was made up, and every thread state costs the kernel a
- * good deal of work: such a list is cut, and not whole. */
-int dt_walk_all_of(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, size_t threads,
-		   struct dt_arena *arena, struct dt_walk *walk);
+/* Everything, within the budget of a look. Frames that it was not enough for are left out: their threads are there,
+ * with the end DT_WALK_BROKEN. threads: how many the process has (0: not known). Each of them may have a thread state
+ * in every interpreter; some more are there for threads that are about to begin, or were left behind: by threads that
+ * ended, by a fork that Python did not see. A list that is longer by far was made up, and every thread state costs the
+ * kernel a good deal of work: such a list is cut, and not whole. */
+int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, size_t threads,
+		struct dt_arena *arena, struct dt_walk *walk);
 
 /* Where a thread that enters Python has a C frame which is made current before it is filled in: the frames from the one
  * before it on, which are those that the thread had until then. Fills thread like dt_walk_all, from thread->address on;

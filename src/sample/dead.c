@@ -284,7 +284,8 @@ int dt_dead_look(struct dt_dead *dead, dt_sampler_extra_fn *extra, void *context
 	dt_arena_reset(&dead->arena);
 	dt_image_begin(dead->image);
 	*look = (struct dt_look){.image = dead->image, .looks = 1};
-	rc = dt_walk_all(dead->image, dead->python, dead->codes, &dead->arena, &look->walk);
+	rc = dt_walk_all(dead->image, dead->python, dead->codes, dt_core_info(dead->core)->thread_count, &dead->arena,
+			 &look->walk);
 	if (rc == 0 && extra)
 		rc = extra(context, dead->image, &look->walk, &dead->arena);
 	if (rc == 0)

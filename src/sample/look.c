@@ -20,7 +20,7 @@ int dt_look_once(struct dt_sampler *s)
 	start = dt_clock_ns();
 	if (s->warm)
 		dt_image_prefetch(s->image);
-	rc = dt_walk_all_of(s->image, s->python, s->codes, s->threads, arena, &s->look.walk);
+	rc = dt_walk_all(s->image, s->python, s->codes, s->threads, arena, &s->look.walk);
 	if (rc == 0 && s->extra)
 		rc = s->extra(s->context, s->image, &s->look.walk, arena);
 	s->look.window_ns = dt_clock_ns() - start;
@@ -38,9 +38,7 @@ bool dt_look_late(const struct dt_sampler *s)
 
 void dt_look_clock(struct dt_sampler *s)
 {
-	struct dt_proc_info info;
-
-	s->threads = dt_proc_info(s->proc, &info) == 0 && info.threads > 0 ? (size_t)info.threads : 0;
+	s->threads = dt_proc_thread_count(s->proc);
 	s->began_ns = dt_clock_ns();
 	s->began_cpu_ns = dt_cpu_ns();
 }

@@ -54,7 +54,7 @@ struct dt_suspects {
 
 struct dt_suspects_wanted {
 	bool everybody;   /* there is reason to watch all threads */
-	size_t threads;   /* of the process, see dt_walk_all_of() */
+	size_t threads;   /* of the process, see dt_walk_all() */
 	uint64_t cpu_end; /* dt_cpu_ns() after which the rest is not watched any more: it is unknown then */
 };
 

@@ -168,6 +168,7 @@ static void a_thread_is_seen(void **state)
 	assert_int_equal(stat.policy, syscall(SYS_sched_getscheduler, 0)); /* musl has no other way */
 	assert_int_equal(dt_proc_threads(&proc, &tids, &count), 0);
 	assert_true(count >= 2);
+	assert_int_equal(dt_proc_thread_count(&proc), count);
 	for (size_t i = 0; i < count; i++) {
 		found += tids[i] == blocked.tid;
 		assert_true(i == 0 || tids[i - 1] < tids[i]);

@@ -128,7 +128,7 @@ static void test_all_threads(void **state)
 	struct dt_walk walk;
 	size_t whole = 0;
 
-	assert_int_equal(dt_walk_all(w->mem, &w->python, w->codes, &w->arena, &walk), 0);
+	assert_int_equal(dt_walk_all(w->mem, &w->python, w->codes, 0, &w->arena, &walk), 0);
 	assert_int_equal(walk.thread_count, THREAD_MAX);
 	assert_true(walk.lists_whole);
 	assert_int_equal(walk.budget.steps, 0);
@@ -165,7 +165,7 @@ static void test_more_states_than_threads(void **state)
 	assert_int_equal(dt_walk_threads(mem, &w->python, 1, &w->arena, &walk), 0);
 	assert_int_equal(walk.thread_count, spare + 1);
 	assert_false(walk.lists_whole);
-	assert_int_equal(dt_walk_all(mem, &w->python, w->codes, &w->arena, &walk), 0); /* not known how many */
+	assert_int_equal(dt_walk_all(mem, &w->python, w->codes, 0, &w->arena, &walk), 0); /* not known how many */
 	assert_int_equal(walk.thread_count, count);
 	dt_mem_free(mem);
 	free(threads);
