@@ -182,6 +182,7 @@ static void the_program_is_mapped_without_a_list(void **state)
 	}
 	assert_true(auxv[1]);
 	core_file_begin(&m);
+	m.header.e_machine = header.e_machine;
 	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
 	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
 	core_file_write(&m, 0x4000);
@@ -194,6 +195,7 @@ static void the_program_is_mapped_without_a_list(void **state)
 	/* Headers that do not lie so tell nothing. */
 	unlink(m.path);
 	core_file_begin(&m);
+	m.header.e_machine = header.e_machine;
 	auxv[1] += 8;
 	core_file_note(&m, NT_AUXV, auxv, sizeof(auxv));
 	core_file_load(&m, where, 0x1000, 0x4000, 0, PF_R);
