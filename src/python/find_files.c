@@ -163,6 +163,8 @@ struct dt_find_file *dt_find_file_of(const struct dt_find_place *place, const st
 		return NULL;
 	file->loads = file->asked == cache->pass ? file->loads + 1 : 1;
 	file->asked = cache->pass;
+	if (file->loads > DT_FIND_LOADS)
+		return file;
 	if (file->kind != DT_FIND_UNSEEN && file->kind != DT_FIND_SHUT && (file->deep || !deep) &&
 	    (file->kind == DT_FIND_NOTHING || file->first_offset == module->first->offset)) {
 		file->known = file->pass != cache->pass;

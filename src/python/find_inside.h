@@ -58,8 +58,8 @@ struct dt_find_file {
 	uint64_t first_offset, first_link;
 };
 
-/* What the file behind a module holds, from the cache or by opening it. deep looks at .symtab too: slow. NULL if out of
- * memory. */
+/* What the file behind a module holds, from the cache or by opening it; of one that was asked for more than
+ * DT_FIND_LOADS times in this pass what was known before. deep looks at .symtab too: slow. NULL if out of memory. */
 struct dt_find_file *dt_find_file_of(const struct dt_find_place *place, const struct dt_find_module *module, bool deep,
 				     struct dt_find_cache *cache);
 
