@@ -20,6 +20,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 stop = threading.Event()
 counts = {}
 void = os.open("/dev/null", os.O_WRONLY)
+making = threading.Lock()  # in 2.7 two programs that are started at the same time have each other's pipes, and wait for ever
 SIZES = {"writes": 8 << 20, "zeros": 8 << 20, "sends": 4 << 20, "randoms": 1 << 20}  # moved by each call
 
 
@@ -32,7 +33,8 @@ class PollFd(ctypes.Structure):
 
 
 def count(name, make):
-    call = make()
+    with making:
+        call = make()
     mine = counts.setdefault(name, {"calls": 0, "interrupted": 0, "failed": 0, "short": 0})
     while not mine["calls"] or not stop.is_set():
         result = call()
