@@ -48,6 +48,7 @@ def one_of_each_shape():
 
 
 SHAPES = USABLE if FULL else one_of_each_shape()  # for what takes long
+SOME_SHAPES = USABLE if FULL else SHAPES[::2]     # for what takes longer
 DEADLINE = 60  # seconds that a condition may take before a test gives up on it; never a measure of speed
 
 

@@ -12,8 +12,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import BUILD, FULL, SHAPES, SYSTEM, TARGETS, USABLE, Python, alone, each, limit, need_program, need_root, \
-    record_figure, size, skip, target, visible
+from harness import BUILD, FULL, SHAPES, SOME_SHAPES, SYSTEM, TARGETS, USABLE, Python, alone, each, limit, need_program, \
+    need_root, record_figure, size, skip, target, visible
 
 VARIANTS = ["single", "threads", "generators", "coroutines", "churn", "deep", "exceptions", "callbacks",
             "fresh", "twins", "names", "lent"]
@@ -231,7 +231,7 @@ LENT = {"busy": "single", "asleep": "releases", "gone": "releases"}
 
 
 @alone
-@each(SHAPES)
+@each(SOME_SHAPES)
 @each(LENT)
 @limit(7200)
 def test_thread_states_run_by_others(python, maker):
@@ -243,7 +243,7 @@ def test_thread_states_run_by_others(python, maker):
         for variant in size([LENT[maker]], ["single", "releases", "generators"]):
             for way, options in WAYS.items():
                 # With two threads that compute nothing can be held, and each look waits for a CPU.
-                looks = size(20, 40) if maker == "busy" else size(100, 2000)
+                looks = size(4, 40) if maker == "busy" else size(100, 2000)
                 found = hammer(program, variant, looks, *options, arguments=["idle"],
                                options=[library, maker], env={"PYTHONHOME": prefix})
                 rows.append(line(f"{variant}, {way}", found))

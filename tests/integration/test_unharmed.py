@@ -14,8 +14,8 @@ import threading
 import time
 from pathlib import Path
 
-from harness import BUILD, DEADLINE, SHAPES, SYSTEM, USABLE, alone, children, each, limit, process_state, \
-    record_figure, size, target, visible, wait_for
+from harness import BUILD, DEADLINE, SHAPES, SOME_SHAPES, SYSTEM, USABLE, alone, children, each, limit, \
+    process_state, record_figure, size, target, visible, wait_for
 
 HAMMER = BUILD / "tests" / "hammer"
 WAYS = {"ladder": [], "pause": ["no-perch"], "never-pause": ["never-pause"]}
@@ -163,7 +163,7 @@ TRANSFERS = [["writes"], ["zeros"], ["sends"], ["randoms"], ["writes", "zeros", 
 
 
 @alone
-@each(SHAPES)
+@each(SOME_SHAPES)
 @each(WAYS)
 @limit(1800)
 def test_transfers_are_not_cut_short(python, way):
