@@ -82,7 +82,7 @@ static bool is_shim(const struct dt_layout *layout, const struct raw_frame *raw)
 static int bytecode_of(struct dt_mem *mem, const struct dt_layout *layout, const struct raw_frame *raw,
 		       const struct dt_code *code, uint64_t *start)
 {
-	uint64_t copies, count, units;
+	uint64_t copies, count, units = 0;
 	int rc = 0;
 
 	*start = code->bytecode;
@@ -99,9 +99,9 @@ static int bytecode_of(struct dt_mem *mem, const struct dt_layout *layout, const
 	}
 	if (rc == 0)
 		rc = dt_mem_read_u64(mem, code->address + layout->code.units, &units);
-	if (rc < 0)
-		return rc;
-	return units > INT32_MAX / 2 || raw->ip - *start >= units * 2 ? -EINVAL : 0;
+	if (rc == 0 && (units > INT32_MAX / 2 || raw->ip - *start >= units * 2))
+		rc = -EINVAL;
+	return rc;
 }
 
 /* Byte offset of the current instruction; INT64_MIN if it lies outside of any sane function. */
