@@ -9,7 +9,7 @@
 #include "cli/dump.h"
 #include "cli/terminal.h"
 
-#define STARTING_NS  2000000000u /* how long a Python that is just starting is waited for */
+#define STARTING_NS  1500000000u /* how long a Python that is just starting is waited for */
 #define TRY_AGAIN_NS 10000000
 
 void dt_failures_add(struct dt_failures *failures, const struct dt_common *common, int pid, const struct dt_error *err)

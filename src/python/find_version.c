@@ -41,6 +41,7 @@ static bool read_level(const char **at, const char *end, struct dt_version *vers
 /* "3.7.16 (", "3.8.0rc1 (", "3.9.2+ (" */
 static bool read_version(const char *at, const char *end, struct dt_version *version)
 {
+	*version = (struct dt_version){0};
 	if (!read_number(&at, end, &version->major) || at == end || *at++ != '.' ||
 	    !read_number(&at, end, &version->minor) || at == end || *at++ != '.' ||
 	    !read_number(&at, end, &version->micro) || !read_level(&at, end, version))

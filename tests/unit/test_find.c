@@ -73,13 +73,14 @@ static bool in_bytes(const char *bytes, size_t size, struct dt_version *version)
 
 static void test_version_in_bytes(void **state)
 {
-	struct dt_version version;
+	struct dt_version version = {.free_threaded = true};
 
 	(void)state;
 	assert_true(IN_BYTES("1.2.11 (\0x 3.9.1 (y\0\0003.7.16 (default, ...", &version));
 	assert_int_equal(version.minor, 7);
 	assert_int_equal(version.micro, 16);
 	assert_int_equal(version.level, 0xf);
+	assert_false(version.free_threaded); /* all of it is told */
 	assert_true(IN_BYTES("\0002.7.18+ (", &version));
 	assert_int_equal(version.major, 2);
 	assert_true(IN_BYTES("\0003.9.0rc2 (x", &version));
