@@ -108,19 +108,6 @@ static int fail_empty(const char *path, struct dt_error *err)
 	return DT_ERUNTIME;
 }
 
-/* What begins like something else that one may have instead. */
-static int fail_no_core(const char *path, const uint8_t *head, size_t size, struct dt_error *err)
-{
-	static const uint8_t old_lz4[] = {0x02, 0x21, 0x4c, 0x18};
-
-	if (size < sizeof(old_lz4) || memcmp(head, old_lz4, sizeof(old_lz4)) != 0)
-		return dt_fail(err, DT_ERUNTIME, "%s is not a core file", path);
-	dt_fail(err, DT_EUNSUPPORTED,
-		"%s is compressed with lz4 in its old format ('lz4 -l'), which darter does not read", path);
-	dt_hint(err, "'lz4 -d' decompresses it; give darter the result");
-	return DT_EUNSUPPORTED;
-}
-
 static int fail_machine(const char *path, const Elf64_Ehdr *header, struct dt_error *err)
 {
 	bool little = header->e_ident[EI_DATA] == ELFDATA2LSB;
@@ -152,7 +139,7 @@ static int check_head(struct dt_core *core, struct dt_error *err)
 	if (!got)
 		return fail_empty(path, err);
 	if (got < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return fail_no_core(path, header.e_ident, (size_t)got, err);
+		return dt_fail(err, DT_ERUNTIME, "%s is not a core file", path);
 	if (got < (ssize_t)sizeof(header))
 		return dt_fail(err, DT_ERUNTIME, "%s is cut short: only %zd bytes are there", path, got);
 	if (header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_type != ET_CORE) {

@@ -18,27 +18,14 @@
 #define PAGE       ((size_t)4096)
 #define OPEN_LIMIT 512 /* files that are kept open: a core names any number of them */
 
-struct image {
-	struct dt_mem *mem;
-	uint64_t start;
-};
-
-static ssize_t read_image(void *context, uint64_t offset, void *buffer, size_t size)
-{
-	struct image *image = context;
-	int rc = dt_mem_read(image->mem, image->start + offset, buffer, size);
-
-	return rc < 0 ? rc : (ssize_t)size;
-}
-
 /* The build id in the core; 0 if it has none. */
 static size_t mapped_id(struct dt_core *core, const struct core_file *file, uint8_t id[64])
 {
-	struct image image = {core->mem, file->start};
+	struct dt_mem_from image = {core->mem, file->start};
 	struct dt_elf *elf;
 	size_t length;
 
-	if (dt_elf_open_image_at(read_image, &image, file->start, &elf) < 0)
+	if (dt_elf_open_image_at(dt_mem_read_from, &image, file->start, &elf) < 0)
 		return 0;
 	length = dt_elf_build_id(elf, id);
 	dt_elf_free(elf);

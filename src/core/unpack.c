@@ -63,6 +63,7 @@ static const struct format {
     },
     {"xz", "xz -d", {0xfd, '7', 'z', 'X', 'Z', 0}, 6, NULL},
     {"bzip2", "bzip2 -d", {'B', 'Z', 'h'}, 3, NULL},
+    {"lz4 in its old format ('lz4 -l')", "lz4 -d", {0x02, 0x21, 0x4c, 0x18}, 4, NULL},
 };
 
 ssize_t unpack_source(struct unpack *unpack, void *bytes, size_t size)

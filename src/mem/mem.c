@@ -30,6 +30,14 @@ int dt_mem_read_u64(struct dt_mem *mem, uint64_t address, uint64_t *value)
 	return dt_mem_read(mem, address, value, sizeof(*value));
 }
 
+ssize_t dt_mem_read_from(void *context, uint64_t offset, void *buffer, size_t size)
+{
+	const struct dt_mem_from *from = context;
+	int rc = dt_mem_read(from->mem, from->start + offset, buffer, size);
+
+	return rc < 0 ? rc : (ssize_t)size;
+}
+
 void dt_mem_free(struct dt_mem *mem)
 {
 	if (mem)

@@ -32,6 +32,13 @@ ssize_t dt_mem_gather(struct dt_mem *mem, const struct dt_range *ranges, size_t 
 int dt_mem_read_u32(struct dt_mem *mem, uint64_t address, uint32_t *value);
 int dt_mem_read_u64(struct dt_mem *mem, uint64_t address, uint64_t *value);
 
+/* A dt_elf_read_fn for a file's image in memory, whose first byte is at start; its context is a struct dt_mem_from. */
+struct dt_mem_from {
+	struct dt_mem *mem;
+	uint64_t start;
+};
+ssize_t dt_mem_read_from(void *from, uint64_t offset, void *buffer, size_t size);
+
 void dt_mem_free(struct dt_mem *mem);
 
 struct dt_mem_stats {

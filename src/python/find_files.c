@@ -186,29 +186,16 @@ struct dt_find_file *dt_find_file_of(const struct dt_find_place *place, const st
 	return file;
 }
 
-struct image {
-	struct dt_mem *mem;
-	uint64_t start;
-};
-
-static ssize_t read_image(void *context, uint64_t offset, void *buffer, size_t size)
-{
-	struct image *image = context;
-	int code = dt_mem_read(image->mem, image->start + offset, buffer, size);
-
-	return code < 0 ? code : (ssize_t)size;
-}
-
 int dt_find_file_in_memory(struct dt_mem *mem, const struct dt_find_module *module, struct dt_find_file *file)
 {
-	struct image image = {.mem = mem, .start = module->first->start};
+	struct dt_mem_from image = {.mem = mem, .start = module->first->start};
 	struct dt_elf *elf;
 	int code;
 
 	memset(file, 0, sizeof(*file));
 	if (module->first->offset)
 		return -ENOEXEC;
-	code = dt_elf_open_image_at(read_image, &image, image.start, &elf);
+	code = dt_elf_open_image_at(dt_mem_read_from, &image, image.start, &elf);
 	if (code < 0)
 		return code;
 	look_at_elf(elf, -1, false, module->first, file);

@@ -4,29 +4,12 @@
  * ourselves first.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "../filter.h"
 #include "base/util.h"
 #include "doctor/refusal.h"
-
-static int refuse_vm_read(void)
-{
-	struct sock_filter rules[] = {
-	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = DT_COUNT(rules), .filter = rules};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return -1;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
 
 int main(int argc, char **argv)
 {
@@ -36,7 +19,7 @@ int main(int argc, char **argv)
 	int code;
 
 	if (argc == 3 && strcmp(argv[1], "--filter") == 0) {
-		if (refuse_vm_read() != 0) {
+		if (refuse_calls(BPF_JEQ, SYS_process_vm_readv, EPERM) != 0) {
 			perror("refuse: seccomp");
 			return 1;
 		}

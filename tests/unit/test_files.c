@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../filter.h"
 #include "base/util.h"
 #include "proc/proc.h"
 
@@ -165,17 +164,10 @@ static void nothing_leads_out_of_a_root(void **state)
 /* Runs in a child of its own: the filter stays. Returns the number of the first step that failed. */
 static int open_without_openat2(const char *file, const char *dir, int root)
 {
-	struct sock_filter rules[] = {
-	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
-	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = {.len = DT_COUNT(rules), .filter = rules};
 	struct dt_proc proc;
 	int fd;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+	if (refuse_calls(BPF_JEQ, SYS_openat2, EPERM))
 		return 1;
 	if (dt_proc_open(getpid(), &proc))
 		return 2;
