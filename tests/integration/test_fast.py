@@ -116,7 +116,7 @@ def test_each_way_to_prove_a_stack(python):
 
 
 @alone
-@each([python for python in USABLE if python.version >= (3, 12)])
+@each([python for python in SHAPES if python.version >= (3, 12)])
 @limit(7200)
 def test_one_thread_and_two_gils(python):
     """A thread that goes to and fro between two interpreters, each of which has a GIL of its own: what it does in one and
@@ -185,7 +185,7 @@ def test_without_any_right():
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @limit(3600)
 def test_code_that_differs_far_inside(python):
     """Functions in the memory of others, equal for thousands of bytes of their line tables, or in most of their names."""
@@ -198,7 +198,7 @@ def test_code_that_differs_far_inside(python):
 
 
 @alone
-@each(USABLE)
+@each(SHAPES)
 @limit(7200)
 def test_threads_made_in_c(python):
     """Thread states that name another thread than the one that runs them, and such as lie where others lay before."""

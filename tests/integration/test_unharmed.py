@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-from harness import BUILD, DEADLINE, SHAPES, SOME_SHAPES, SYSTEM, USABLE, alone, children, each, limit, \
+from harness import BUILD, DEADLINE, SHAPES, SOME_SHAPES, SYSTEM, alone, children, each, limit, \
     process_state, record_figure, size, target, visible, wait_for
 
 HAMMER = BUILD / "tests" / "hammer"
@@ -265,7 +265,7 @@ def followed(pid):
 
 
 @alone
-@each([python for python in USABLE if python.version >= (3, 12)])
+@each([python for python in SHAPES if python.version >= (3, 12)])
 def test_ctrl_z_waits_until_nothing_is_held(python):
     """Two interpreters that compute must be stopped for each look: none of them stands while darter does."""
     with target(python, "hammer.py", "interpreters") as program, followed(program.pid) as process:
@@ -281,7 +281,7 @@ def test_ctrl_z_waits_until_nothing_is_held(python):
 
 
 @alone
-@each([python for python in USABLE if python.version >= (3, 12)])
+@each([python for python in SHAPES if python.version >= (3, 12)])
 def test_two_at_the_same_program(python):
     """Each finds threads that the other one holds: for a moment, which is no reason to give up."""
     with target(python, "hammer.py", "interpreters") as program, followed(program.pid) as process:
