@@ -20,6 +20,13 @@ def every(*words, wrap=()):
             process.kill()
 
 
+def rest(process):
+    """What it says until its end. (communicate() leaves out what readline() has taken out of the pipe beyond its line.)"""
+    output, errors = process.stdout.read(), process.stderr.read()
+    process.wait(DEADLINE)
+    return output, errors
+
+
 def documents(output):
     found = [json.loads(line) for line in output.splitlines()]
     for document in found:
@@ -57,7 +64,7 @@ def test_the_end_of_a_process_is_told(how):
             program.send("go on")
             program.send("and end")
             assert program.wait() == 0
-            output, errors = process.communicate(timeout=DEADLINE)
+            output, errors = rest(process)
     assert process.returncode == 0 and errors == f"darter: process {program.pid} ended\n", errors
     last = documents(output)[-1]
     assert last["snapshots"] == []
@@ -94,7 +101,7 @@ def test_a_process_lives_as_long_as_its_last_thread(python, way):
         program.send("the last thread execs")
         until(lambda snapshot: "again" in functions(snapshot) and snapshot["command"].endswith(" again"))
         program.send("the end")
-        output, errors = process.communicate(timeout=DEADLINE)
+        output, errors = rest(process)
     assert process.returncode == 0 and errors == f"darter: process {program.pid} ended\n", errors
     assert documents(output)[-1]["errors"][-1]["code"] == "ended", output
 
@@ -119,7 +126,7 @@ def test_an_interrupted_round_is_whole(number):
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 process.stdout.readline()
                 process.send_signal(number)
-                output, errors = process.communicate(timeout=DEADLINE)
+                output, errors = rest(process)
             assert process.returncode == 0 and errors == ""
             for document in documents(output):
                 assert [snapshot["pid"] for snapshot in document["snapshots"]] == [program.pid], document
