@@ -337,6 +337,9 @@ def main():
         sys.stdout.flush()
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A shell that starts us in the background has us ignore these two, and with us all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     try:
         runner.run_all(jobs, max(1, options.j))
     except KeyboardInterrupt:

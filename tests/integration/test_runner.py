@@ -46,6 +46,10 @@ def test_second_time():
 
 def test_ends_without_a_word():
     os._exit(0)
+
+def test_signals_are_as_usual():
+    import signal
+    assert signal.getsignal(signal.SIGQUIT) == signal.SIG_DFL and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 '''
 
 
@@ -58,7 +62,9 @@ def test_the_runner_reports_what_happened():
             shutil.copy(ROOT / "tests" / name, tests)
         (tests / "integration" / "test_sample.py").write_text(SAMPLE)
         (tests / "integration" / "test_broken.py").write_text("import no_such_module\n")
-        done = subprocess.run([sys.executable, tests / "run.py"], capture_output=True, text=True, timeout=250,
+        # As from a shell that starts it in the background.
+        ignoring = ["env", "--ignore-signal=INT,QUIT"]
+        done = subprocess.run([*ignoring, sys.executable, tests / "run.py"], capture_output=True, text=True, timeout=250,
                               env={key: value for key, value in os.environ.items() if key != "DARTER_FULL"})
         lines = done.stdout.splitlines()
         told = {line.split()[1].split("::")[-1]: line for line in lines if line[:4] in ("ok  ", "FAIL", "skip")}
@@ -66,9 +72,10 @@ def test_the_runner_reports_what_happened():
         def verdict(name):
             return told[name].split()[0]
 
-        assert lines[-1] == "4 passed, 5 failed, 1 skipped", done.stdout
+        assert lines[-1] == "5 passed, 5 failed, 1 skipped", done.stdout
         assert done.returncode == 1
         assert verdict("test_good") == verdict("test_each[a]") == verdict("test_leaves_a_daemon") == "ok"
+        assert verdict("test_signals_are_as_usual") == "ok"
         assert verdict("test_bad") == verdict("test_each[b]") == verdict("test_hangs") == "FAIL"
         assert verdict("test_ends_without_a_word") == verdict("integration/test_broken") == "FAIL"
         assert "no such hardware" in told["test_not_here"] and verdict("test_not_here") == "skip"
