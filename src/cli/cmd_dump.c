@@ -191,8 +191,7 @@ const struct dt_command dt_command_dump = {
 	"by a signal. --pause never rules that out.\n\n"
 	"With --core it shows what a program was doing when it died: the signal, the thread that got it first, then "
 	"the others. Pages that a core leaves out are read from the files of the program. One that the core shows to "
-	"be "
-	"another file is not used, and where the core cannot tell, the dump says so.\n\n"
+	"be another file is not used, and where the core cannot tell, the dump says so.\n\n"
 	"With several processes each one is shown or its error is told. Processes found by --name, --all and "
 	"--children that are not Python are passed over.",
     .options = table,
