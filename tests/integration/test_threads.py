@@ -146,11 +146,13 @@ def test_a_child_that_works_forked_in_c(python):
             assert first <= thread["frames"][0]["line"] <= last, (truth, thread)
             return thread
 
-        # It has the GIL for good once it has come back from writing its line.
+        # It has the GIL for good once it has come back from writing its line; 2.7 lets go of it for a moment after
+        # every hundred instructions, whether anybody wants it or not.
         wait_for(lambda: look()["gil"], "it has come back")
-        for _ in range(10):
-            thread = look()
-            assert thread["gil"] and thread["state"] == "running", thread
+        looks = [look() for _ in range(10)]
+        assert all(thread["state"] == "running" for thread in looks), looks
+        has = sum(thread["gil"] for thread in looks)
+        assert has >= (5 if python.version < (3,) else 10), looks
 
 
 # state, system call
