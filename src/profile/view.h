@@ -1,0 +1,109 @@
+/*
+ * How a profile is looked at: which runs count, how much, and what of a stack is shown. Every output goes through a
+ * view, so that a filter means the same in all of them.
+ */
+#ifndef DT_PROFILE_VIEW_H
+#define DT_PROFILE_VIEW_H
+
+#include <regex.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+
+enum dt_weight {
+	DT_WEIGHT_WALL,
+	DT_WEIGHT_CPU,
+	DT_WEIGHT_GIL, /* wall time of runs with the GIL in hand */
+};
+
+/* What the user asks for; all zero is the default. The texts are borrowed. */
+struct dt_view_options {
+	enum dt_weight weight;
+	bool idle;               /* idle runs too */
+	bool threads;            /* a root for each thread, and for each process if there are several */
+	bool functions;          /* lines of one function are one */
+	bool gc;                 /* runs during a garbage collection alone */
+	bool main_thread;        /* main threads alone */
+	const char *thread_name; /* POSIX extended regular expression: threads whose name matches; NULL: all */
+	const char *const *hide; /* the same for functions ("name" or "file:name"): frames left out of stacks */
+	size_t hide_count;
+};
+
+struct dt_view;
+
+/* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. The profile is borrowed, and must not
+ * be added to while there is a view of it. */
+int dt_view_new(const struct dt_profile *profile, const struct dt_view_options *options, struct dt_view **view,
+		struct dt_error *err);
+void dt_view_free(struct dt_view *view);
+
+const struct dt_profile *dt_view_profile(const struct dt_view *view);
+const struct dt_view_options *dt_view_options(const struct dt_view *view);
+
+/* Nanoseconds that a run counts, 0 if it is filtered out. */
+uint64_t dt_view_weight(const struct dt_view *view, const struct dt_profile_run *run);
+
+/* The frames of a stack that are shown, outermost first: numbers of locations, in the view's own buffer until the next
+ * call. With `functions` a location stands for all lines of its function. */
+const uint32_t *dt_view_frames(struct dt_view *view, uint32_t stack, size_t *count);
+
+/* What is said instead of a stack: "[running, stack not seen]", "[no Python frames]"; or what is put inside of one
+ * that is torn: "[torn]". NULL: nothing. */
+const char *dt_view_mark(const struct dt_profile_run *run);
+
+/* ---- the tree: what a flame graph shows ---- */
+
+enum dt_node_kind {
+	DT_NODE_ALL, /* the root */
+	DT_NODE_PROCESS,
+	DT_NODE_THREAD,
+	DT_NODE_FRAME, /* `id` is a location */
+	DT_NODE_MARK,  /* `text` is what dt_view_mark() said */
+};
+
+struct dt_node {
+	enum dt_node_kind kind;
+	uint32_t id;
+	const char *text;
+	uint64_t total, own;  /* nanoseconds */
+	uint64_t samples;     /* total */
+	uint32_t parent;      /* index; the root is 0 and its own parent */
+	uint32_t first, next; /* first child, next sibling: 0 none. Children are in order of their labels */
+	uint32_t depth;
+};
+
+struct dt_tree {
+	struct dt_node *nodes; /* parents before children */
+	size_t count;
+};
+
+int dt_tree_build(struct dt_view *view, struct dt_tree *tree, struct dt_error *err);
+void dt_tree_release(struct dt_tree *tree);
+
+/* The words of a node: "name (file.py:12)", "thread 12 \"name\"", "process 12 python app.py", "[torn]". Not escaped. */
+void dt_node_label(const struct dt_view *view, const struct dt_node *node, struct dt_buf *out);
+
+/* ---- tables: where the time goes ---- */
+
+struct dt_row {
+	uint32_t id;         /* function, location, thread, or enum dt_state */
+	uint64_t own, total; /* nanoseconds; a function that calls itself counts once */
+	uint64_t samples;    /* own */
+};
+
+struct dt_rows {
+	struct dt_row *rows; /* most own time first; of equal ones the smaller id */
+	size_t count;
+};
+
+enum dt_table {
+	DT_TABLE_FUNCTIONS,
+	DT_TABLE_LINES,
+	DT_TABLE_THREADS,
+	DT_TABLE_STATES, /* of all runs that pass the filters, idle ones too */
+};
+
+int dt_rows_build(struct dt_view *view, enum dt_table table, struct dt_rows *rows, struct dt_error *err);
+void dt_rows_release(struct dt_rows *rows);
+
+#endif
