@@ -79,7 +79,16 @@ int dt_thread_stat(const struct dt_proc *proc, int tid, struct dt_thread_stat *s
 /* The same from the text of a stat file. -EIO if it makes no sense. */
 int dt_thread_stat_parse(const char *text, size_t length, struct dt_thread_stat *stat);
 
-/* How often the thread was put on a CPU (third field of schedstat). -ENOTSUP where the kernel does not count. */
+/* The scheduler's account of a thread. The times go on when a thread leaves a CPU and at ticks of the clock, the count
+ * when it is put on a CPU. -ENOTSUP where the kernel does not count. */
+struct dt_thread_sched {
+	uint64_t ran_ns, waited_ns; /* on a CPU, and ready for one */
+	uint64_t slices;            /* how often it was put on a CPU */
+};
+int dt_thread_sched(const struct dt_proc *proc, int tid, struct dt_thread_sched *sched);
+int dt_thread_sched_parse(const char *text, size_t length, struct dt_thread_sched *sched);
+
+/* The count alone. */
 int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices);
 
 /* What the thread does in the kernel, from /proc/PID/task/TID/syscall. */

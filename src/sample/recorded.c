@@ -1,0 +1,246 @@
+/* The threads of a recorder from one look to the next: see recorder_inside.h. */
+#include <errno.h>
+
+#include "base/util.h"
+#include "sample/look.h"
+#include "sample/recorder_inside.h"
+#include "sample/state.h"
+
+#define MIX_A UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_B UINT64_C(0xc2b2ae3d27d4eb4f)
+
+void dt_recorder_begin(struct dt_recorder *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		r->threads[i].began = r->threads[i].fresh = false;
+		r->threads[i].spent_ns = 0;
+	}
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value, uint64_t factor)
+{
+	hash = (hash ^ value) * factor;
+	return hash ^ hash >> 29;
+}
+
+void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *walk)
+{
+	uint64_t a = walk->frame_count + 1, b = ~a;
+	bool unseen = walk->end != DT_WALK_WHOLE;
+
+	for (size_t i = 0; i < walk->frame_count; i++) {
+		uint64_t place = (uint64_t)walk->frames[i].code->id << 32 | walk->frames[i].line;
+
+		a = mix(a, place, MIX_A);
+		b = mix(b, place, MIX_B);
+	}
+	if (unseen)
+		a = b = 1;
+	thread->frames = walk->frames;
+	thread->frame_count = unseen ? 0 : walk->frame_count;
+	thread->fresh = thread->began || thread->digest[0] != a || thread->digest[1] != b || thread->torn;
+	thread->unseen = unseen;
+	thread->torn = false;
+	thread->digest[0] = a;
+	thread->digest[1] = b;
+}
+
+static struct dt_recorded *find(struct dt_recorder *r, const struct dt_walk_thread *walk, size_t likely)
+{
+	if (likely < r->count && r->threads[likely].address == walk->address &&
+	    r->threads[likely].ident == walk->ident && r->threads[likely].native == walk->native)
+		return &r->threads[likely];
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address == walk->address && r->threads[i].ident == walk->ident &&
+		    r->threads[i].native == walk->native)
+			return &r->threads[i];
+	return NULL;
+}
+
+static struct dt_recorded *add(struct dt_recorder *r, const struct dt_walk_thread *walk)
+{
+	struct dt_recorded *thread;
+
+	if (r->count == r->capacity) {
+		size_t capacity = r->capacity ? r->capacity * 2 : 16;
+		struct dt_recorded *grown = reallocarray(r->threads, capacity, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		r->threads = grown;
+		r->capacity = capacity;
+	}
+	thread = &r->threads[r->count++];
+	*thread = (struct dt_recorded){.serial = ++r->last_serial,
+				       .address = walk->address,
+				       .ident = walk->ident,
+				       .native = walk->native,
+				       .began = true};
+	dt_thread_files_init(&thread->files, r->proc, 0);
+	return thread;
+}
+
+/* A thread state is made before its thread runs, and names its maker until then: its number may change. */
+static void set_tid(struct dt_recorder *r, struct dt_recorded *thread, int tid, int ns_tid)
+{
+	if (thread->tid == tid)
+		return;
+	dt_thread_files_release(&thread->files);
+	dt_thread_files_init(&thread->files, r->proc, tid);
+	thread->tid = tid;
+	thread->ns_tid = ns_tid;
+	thread->counted = false;
+	thread->state = DT_STATE_UNKNOWN;
+	thread->syscall = NULL;
+}
+
+static void drop_unmet(struct dt_recorder *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->threads[i].met) {
+			if (kept != i)
+				r->threads[kept] = r->threads[i];
+			r->threads[kept++].met = false;
+		} else {
+			dt_thread_files_release(&r->threads[i].files);
+		}
+	}
+	r->count = kept;
+}
+
+/* No two thread states may name the same thread: one of them may be run by another one then. */
+static bool all_differ(const struct dt_walk *walk)
+{
+	for (size_t i = 0; i < walk->thread_count; i++)
+		for (size_t j = i + 1; j < walk->thread_count; j++)
+			if (walk->threads[i].ident == walk->threads[j].ident)
+				return false;
+	return true;
+}
+
+static void take_labels(struct dt_recorded *thread, const struct dt_look_thread *from)
+{
+	thread->state = from->state;
+	thread->syscall = from->syscall;
+	thread->gil = from->gil;
+	if (from->torn) {
+		thread->torn = thread->fresh = true;
+		thread->unseen = false;
+		thread->frames = from->walk->frames;
+		thread->frame_count = from->walk->frame_count;
+	}
+}
+
+int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const struct dt_look *look)
+{
+	bool changed = look != NULL;
+
+	for (size_t i = 0; i < walk->thread_count; i++) {
+		const struct dt_walk_thread *from = &walk->threads[i];
+		struct dt_recorded *thread = find(r, from, i);
+
+		changed = changed || !thread;
+		if (!thread)
+			thread = add(r, from);
+		if (!thread)
+			return -ENOMEM;
+		thread->met = true;
+		if (look)
+			set_tid(r, thread, look->threads[i].tid, look->threads[i].ns_tid);
+		else if (!thread->tid) {
+			int ns_tid,
+			    tid = dt_tids_of(r->sampler->tids, r->sampler->image, from->ident, from->native, &ns_tid);
+
+			set_tid(r, thread, tid, ns_tid);
+		}
+		thread->main = walk->main_ident ? from->ident == walk->main_ident : thread->tid == r->proc->pid;
+		dt_recorded_stack(thread, from);
+		if (look)
+			take_labels(thread, &look->threads[i]);
+	}
+	changed = changed || walk->thread_count != r->count;
+	drop_unmet(r);
+	if (changed)
+		r->simple = !r->python->layout.free_threaded && walk->interpreter_count == 1 && walk->lists_whole &&
+			    walk->interpreters[0].gil.address && all_differ(walk);
+	return 0;
+}
+
+static void account(struct dt_recorded *thread, const struct dt_thread_sched *now)
+{
+	if (thread->counted)
+		thread->spent_ns += now->ran_ns - DT_MIN(thread->sched.ran_ns, now->ran_ns);
+	thread->sched = *now;
+	thread->counted = true;
+}
+
+static void set_state(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_thread_call *call)
+{
+	thread->syscall = NULL;
+	thread->state = call ? dt_state_of_call(dt_machine_here(), call, r->interpreter.wait_start,
+						r->interpreter.wait_end, &thread->syscall)
+			     : DT_STATE_RUNNING;
+}
+
+void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_call *call,
+			       const struct dt_thread_sched *sched)
+{
+	set_state(r, suspect, call);
+	account(suspect, sched);
+	for (size_t i = 0; i < r->count; i++) {
+		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
+		r->threads[i].gc = r->threads[i].gil && r->pulse.collecting;
+	}
+}
+
+static void ask_state(const struct dt_recorder *r, struct dt_recorded *thread)
+{
+	struct dt_thread_sched now;
+	struct dt_thread_call call;
+	bool ran;
+
+	if (!thread->tid || dt_thread_sched_now(&thread->files, &now) < 0) {
+		thread->state = DT_STATE_UNKNOWN;
+		return;
+	}
+	ran = !thread->counted || now.slices != thread->sched.slices || thread->state == DT_STATE_RUNNING ||
+	      thread->state == DT_STATE_UNKNOWN;
+	account(thread, &now);
+	if (!ran)
+		return;
+	if (dt_thread_call_now(&thread->files, &call) == 0)
+		set_state(r, thread, &call);
+	else
+		thread->state = dt_state_by_letter(r->proc, thread->tid);
+}
+
+void dt_recorder_other_states(struct dt_recorder *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address != r->suspect)
+			ask_state(r, &r->threads[i]);
+}
+
+void dt_recorder_judge_late(struct dt_recorder *r, bool late)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		struct dt_recorded *thread = &r->threads[i];
+		uint64_t slices = thread->sched.slices;
+		bool counted = thread->counted;
+		struct dt_thread_sched now;
+
+		if (!thread->tid || dt_thread_sched_now(&thread->files, &now) < 0)
+			continue;
+		account(thread, &now);
+		if (late && counted && (slices != now.slices || thread->state == DT_STATE_RUNNING)) {
+			thread->unseen = true;
+			thread->fresh = true;
+			thread->torn = false;
+			thread->frame_count = 0;
+			thread->state = DT_STATE_RUNNING;
+			thread->digest[0] = thread->digest[1] = 1;
+		}
+	}
+}

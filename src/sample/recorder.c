@@ -1,0 +1,290 @@
+/*
+ * The short look, and what is kept for it: see recorder.h.
+ *
+ * What must stay true: everything that is kept of a thread is of one proven look, or of a later one in which it is
+ * proven not to have run since. `suspect` is the thread that had the GIL at the last look; `pulse` the words of that
+ * look.
+ */
+#include "sample/recorder.h"
+
+#include <errno.h>
+
+#include "base/util.h"
+#include "sample/look.h"
+#include "sample/recorder_inside.h"
+#include "sample/state.h"
+
+#define TRIES     3
+#define LADDER_NS 3000000 /* that the long way may take: the moment is over long before */
+#define FIRST_NS  200000000
+
+int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		    const struct dt_options *options, struct dt_recorder **recorder, struct dt_error *err)
+{
+	struct dt_recorder *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	r->proc = proc;
+	r->live = live;
+	r->python = python;
+	r->cpu = -1;
+	dt_arena_init(&r->arena, 0);
+	rc = dt_sampler_new(proc, live, python, options, &r->sampler, err);
+	if (rc == 0 && dt_mem_open_image(live, &r->lane) < 0)
+		rc = dt_fail(err, DT_EMEMORY, "out of memory");
+	if (rc < 0) {
+		dt_recorder_free(r);
+		return rc;
+	}
+	*recorder = r;
+	return 0;
+}
+
+void dt_recorder_free(struct dt_recorder *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		dt_thread_files_release(&r->threads[i].files);
+	free(r->threads);
+	dt_mem_free(r->lane);
+	dt_sampler_free(r->sampler);
+	dt_arena_release(&r->arena);
+	free(r);
+}
+
+int dt_recorder_cpu(const struct dt_recorder *r)
+{
+	return r->cpu;
+}
+
+struct dt_recorded *dt_recorder_threads(struct dt_recorder *r, size_t *count)
+{
+	*count = r->count;
+	return r->threads;
+}
+
+static struct dt_recorded *find_address(struct dt_recorder *r, uint64_t address)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address == address)
+			return &r->threads[i];
+	return NULL;
+}
+
+static bool same_lists(const struct dt_pulse *a, const struct dt_pulse *b)
+{
+	return a->interpreters == b->interpreters && a->threads == b->threads;
+}
+
+static bool same_words(const struct dt_gil_words *a, const struct dt_gil_words *b)
+{
+	return a->holder == b->holder && a->locked == b->locked && a->switches == b->switches &&
+	       a->current == b->current;
+}
+
+/* What one attempt of the short way came to. */
+enum attempt {
+	DONE,
+	AGAIN, /* something moved */
+	AWAY,
+	HARD, /* it is not for the short way */
+};
+
+struct attempt_state {
+	struct dt_recorded *suspect;
+	struct dt_thread_sched before, after;
+	struct dt_pulse pulse;
+	struct dt_thread_call call;
+	bool running;
+};
+
+/* Who is to be watched, counted before anything else is asked. */
+static enum attempt find_suspect(struct dt_recorder *r, struct attempt_state *a)
+{
+	const struct dt_gil_words *words = &a->pulse.words;
+
+	a->suspect = find_address(r, r->suspect);
+	for (int i = 0; i < TRIES; i++) {
+		if (!a->suspect || !a->suspect->tid || dt_thread_sched_now(&a->suspect->files, &a->before) < 0 ||
+		    dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0)
+			return HARD;
+		if (words->locked < 0 || words->locked > 1 ||
+		    (words->locked && words->current && words->current != words->holder))
+			return HARD;
+		if (words->holder == a->suspect->address)
+			return DONE;
+		a->suspect = find_address(r, words->holder);
+	}
+	return HARD;
+}
+
+/* Does it stand, and for how long will it? */
+static enum attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_thread_stat stat;
+
+	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
+		return HARD;
+	r->cpu = stat.processor;
+	a->running = stat.state == 'R';
+	if (a->running) {
+		bool perched = moment->seat->kind != DT_SEAT_BESIDE && stat.processor == moment->seat->cpu &&
+			       stat.rt_priority == 0;
+
+		return perched && sched_getcpu() == moment->seat->cpu ? DONE : AWAY;
+	}
+	if (stat.state != 'S' && stat.state != 'D')
+		return HARD;
+	if (dt_thread_call_now(&a->suspect->files, &a->call) < 0)
+		return HARD;
+	return a->call.running ? AGAIN : DONE;
+}
+
+/* Is a blocked suspect the thread that runs its thread state? See suspects.h. Asked once for each place where it
+ * blocks. */
+static bool is_itself(struct dt_recorder *r, const struct attempt_state *a, const struct dt_walk_thread *walk)
+{
+	if (a->running)
+		return true;
+	if (!walk->top || !a->call.sp || !r->python->code_end)
+		return a->pulse.words.locked != 1;
+	return dt_suspect_runs_python(r->live, r->python, a->call.sp);
+}
+
+/* Did nothing move since find_suspect()? */
+static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_pulse now;
+
+	if (a->pulse.words.locked != 1 && (dt_walk_pulse(r->live, r->python, &r->interpreter, &now) < 0 ||
+					   !same_words(&now.words, &a->pulse.words) || !same_lists(&now, &a->pulse)))
+		return false;
+	if (a->running && sched_getcpu() != moment->seat->cpu)
+		return false;
+	if (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices)
+		return false;
+	dt_code_cache_confirm(r->sampler->codes);
+	return true;
+}
+
+/* The stack of the suspect alone. */
+static enum attempt look_at_one(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_walk_thread walk = {.address = a->suspect->address};
+
+	dt_arena_reset(&r->arena);
+	dt_image_begin(r->lane);
+	dt_image_prefetch(r->lane);
+	if (dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, &walk) < 0)
+		return AGAIN;
+	if (walk.ident != a->suspect->ident || walk.native != a->suspect->native)
+		return HARD;
+	if (!is_itself(r, a, &walk))
+		return HARD;
+	if (!stood(r, moment, a))
+		return AGAIN;
+	dt_recorded_stack(a->suspect, &walk);
+	return DONE;
+}
+
+/* All of them. */
+static enum attempt look_at_all(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_sampler *s = r->sampler;
+	const struct dt_walk *walk = &s->look.walk;
+	uint64_t suspect = a->suspect->address;
+	const struct dt_walk_thread *found = NULL;
+
+	s->threads = 0;
+	if (dt_look_once(s) < 0)
+		return AGAIN;
+	for (size_t i = 0; i < walk->thread_count && !found; i++)
+		if (walk->threads[i].address == suspect)
+			found = &walk->threads[i];
+	if (!found || !walk->lists_whole || walk->interpreter_count != 1 ||
+	    walk->interpreters[0].address != r->interpreter.address)
+		return HARD;
+	if (!is_itself(r, a, found))
+		return HARD;
+	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !stood(r, moment, a))
+		return AGAIN;
+	if (dt_recorder_meet(r, walk, NULL) < 0)
+		return HARD;
+	a->suspect = find_address(r, suspect);
+	return a->suspect && r->simple ? DONE : HARD;
+}
+
+static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken)
+{
+	struct attempt_state a = {0};
+	enum attempt rc = find_suspect(r, &a);
+	bool alone;
+
+	if (rc != DONE)
+		return rc;
+	alone = same_lists(&a.pulse, &r->pulse) && a.pulse.words.switches == r->pulse.words.switches &&
+		a.suspect->address == r->suspect;
+	if (alone && r->blocked && a.before.slices == r->slices && same_words(&a.pulse.words, &r->pulse.words)) {
+		*taken = DT_TAKEN_SAME;
+		return DONE;
+	}
+	dt_code_cache_generation(r->sampler->codes, a.pulse.code_generation);
+	rc = ask_kernel(r, moment, &a);
+	if (rc == DONE)
+		rc = alone ? look_at_one(r, moment, &a) : look_at_all(r, moment, &a);
+	if (rc != DONE)
+		return rc;
+	*taken = DT_TAKEN_PROVEN;
+	r->suspect = a.suspect->address;
+	r->pulse = a.pulse;
+	r->blocked = !a.running;
+	r->slices = a.before.slices;
+	dt_recorder_suspect_state(r, a.suspect, a.running ? NULL : &a.call, &a.after);
+	return DONE;
+}
+
+/* The long way, the threads of which become those of the recorder. */
+static int climb(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+{
+	const struct dt_look *look;
+	int rc;
+
+	dt_code_cache_generation(r->sampler->codes, 0);
+	r->sampler->limit_ns = r->count ? LADDER_NS : FIRST_NS;
+	rc = dt_sampler_look(r->sampler, &look, err);
+	if (rc < 0)
+		return rc;
+	*taken = DT_TAKEN_LADDER;
+	r->blocked = false;
+	r->interpreter = look->walk.interpreters[0];
+	r->suspect = look->walk.interpreters[0].gil.holder;
+	if (dt_recorder_meet(r, &look->walk, look) < 0)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	r->pulse = (struct dt_pulse){0}; /* the next short look is at all of them */
+	dt_recorder_judge_late(r, dt_clock_ns() > moment->late_ns);
+	return 0;
+}
+
+int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+{
+	enum attempt rc = HARD;
+
+	dt_recorder_begin(r);
+	for (int i = 0; r->simple && i < TRIES; i++) {
+		rc = attempt(r, moment, taken);
+		if (rc != AGAIN || dt_clock_ns() > moment->late_ns)
+			break;
+	}
+	if (rc == DONE) {
+		dt_recorder_other_states(r);
+		return 0;
+	}
+	if (r->count && !moment->ladder) {
+		*taken = rc == AWAY ? DT_TAKEN_AWAY : DT_TAKEN_UNSEEN;
+		return 0;
+	}
+	return climb(r, moment, taken, err);
+}

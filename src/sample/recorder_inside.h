@@ -1,0 +1,47 @@
+/* The inside of the recorder: its threads from one look to the next. Not for other rooms. */
+#ifndef DT_SAMPLE_RECORDER_INSIDE_H
+#define DT_SAMPLE_RECORDER_INSIDE_H
+
+#include "sample/recorder.h"
+
+struct dt_recorder {
+	const struct dt_proc *proc;
+	struct dt_mem *live;
+	const struct dt_python *python;
+	struct dt_sampler *sampler; /* the long way, and the code cache of both */
+	struct dt_mem *lane;        /* an image of what the suspect's stack needs */
+	struct dt_arena arena;      /* of a look at the suspect alone */
+	struct dt_recorded *threads;
+	size_t count, capacity;
+	uint32_t last_serial;
+	bool
+	    simple; /* one interpreter with a GIL, and no two thread states name the same thread: the short way holds */
+	struct dt_walk_interpreter interpreter; /* that one; only its places are used */
+	struct dt_pulse pulse;                  /* of the last look by the short way; zero: there was none */
+	uint64_t suspect;                       /* thread state that had the GIL then */
+	uint64_t slices;                        /* how often its thread had been put on a CPU */
+	bool blocked;                           /* it was */
+	int cpu;                                /* that it was on */
+};
+
+/* A look begins: nothing is fresh. */
+void dt_recorder_begin(struct dt_recorder *recorder);
+
+/* Takes the threads of a look over: those that are new get a number, those that are gone are dropped. look is NULL for
+ * a walk of the short way. 0 or -ENOMEM. */
+int dt_recorder_meet(struct dt_recorder *recorder, const struct dt_walk *walk, const struct dt_look *look);
+
+/* Takes over the stack of one thread. */
+void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *walk);
+
+/* The state of the suspect: the call it is in, NULL if it runs; and the scheduler's account of it. */
+void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded *suspect,
+			       const struct dt_thread_call *call, const struct dt_thread_sched *sched);
+
+/* The states of those threads that have been on a CPU since they were last asked for. */
+void dt_recorder_other_states(struct dt_recorder *recorder);
+
+/* After a look that came too late: threads that ran since the last one were not seen where they were at the moment. */
+void dt_recorder_judge_late(struct dt_recorder *recorder, bool late);
+
+#endif
