@@ -180,6 +180,62 @@ DT_API int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot
 /* Lets go of the target. NULL is fine. */
 DT_API void dt_release(struct dt_target *target);
 
+/* ---- recording ---- */
+
+struct dt_record_options {
+	double rate;         /* looks per second, 1 to 1,000,000; 0: 100 */
+	enum dt_pause pause; /* DT_PAUSE_NEVER: what could only be seen by stopping a thread is counted as not seen */
+	bool no_perch;       /* do not borrow the CPU of the running thread */
+	int fd;              /* where the recording is written to, as a .darter file; stays the caller's */
+};
+
+struct dt_recording;
+
+/* How it goes. */
+struct dt_record_status {
+	uint64_t duration_ns;
+	size_t processes;  /* that are being looked at */
+	size_t joined;     /* all that ever were */
+	uint64_t rounds;   /* instants at which was looked */
+	uint64_t samples;  /* looks at one thread */
+	uint64_t late;     /* rounds that came too late for the stacks that they found */
+	uint64_t unseen;   /* samples of a thread that ran, and whose stack was not seen in time */
+	uint64_t settled;  /* looks that needed a second way */
+	uint64_t torn;     /* samples with frames left out */
+	uint64_t lost;     /* rounds that could not be kept */
+	uint64_t bytes;    /* written so far */
+	uint64_t cpu_ns;   /* of darter itself */
+	uint64_t rss;      /* of darter itself, bytes */
+	const char *rung;  /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
+	const char *why;   /* it is no better one; "" for the best */
+	const char *error; /* the file could not be written: why; NULL: it could */
+};
+
+/* Begins a recording without processes. */
+DT_API int dt_record(const struct dt_record_options *options, struct dt_recording **recording, struct dt_error *err);
+
+/* Adds a process: as dt_attach(). Once it is in the recording it stays until it ends; a program that becomes another one
+ * (exec) is followed. */
+DT_API int dt_record_add(struct dt_recording *recording, int pid, struct dt_error *err);
+
+/* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
+ * at most. What has ended by then is told to `ended` (may be NULL). 0 or DT_EMEMORY; a file that cannot be written is
+ * told by the status, and what was to be written is kept for dt_record_move(). */
+typedef void dt_record_ended_fn(void *context, int pid, const struct dt_error *why);
+DT_API int dt_record_tend(struct dt_recording *recording, double seconds, dt_record_ended_fn *ended, void *context,
+			  struct dt_error *err);
+DT_API void dt_record_status(const struct dt_recording *recording, struct dt_record_status *status);
+
+/* Goes on in another file. */
+DT_API int dt_record_move(struct dt_recording *recording, int fd, struct dt_error *err);
+
+/* Ends the recording and writes the last of it. DT_ERUNTIME with the reason if that failed: dt_record_move() and again.
+ */
+DT_API int dt_record_end(struct dt_recording *recording, struct dt_error *err);
+
+/* Lets go of everything; ends a recording that was not ended. NULL is fine. */
+DT_API void dt_record_free(struct dt_recording *recording);
+
 /* ---- a host ---- */
 
 struct dt_process {

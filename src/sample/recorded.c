@@ -13,6 +13,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].began = r->threads[i].fresh = false;
+		r->threads[i].ran = false;
 		r->threads[i].spent_ns = 0;
 	}
 }
@@ -168,10 +169,12 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 	return 0;
 }
 
-static void account(struct dt_recorded *thread, const struct dt_thread_sched *now)
+void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now)
 {
 	if (thread->counted)
 		thread->spent_ns += now->ran_ns - DT_MIN(thread->sched.ran_ns, now->ran_ns);
+	thread->ran = thread->ran || !thread->counted || now->slices != thread->sched.slices ||
+		      thread->state == DT_STATE_RUNNING;
 	thread->sched = *now;
 	thread->counted = true;
 }
@@ -188,7 +191,7 @@ void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspec
 			       const struct dt_thread_sched *sched)
 {
 	set_state(r, suspect, call);
-	account(suspect, sched);
+	dt_recorded_account(suspect, sched);
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
 		r->threads[i].gc = r->threads[i].gil && r->pulse.collecting;
@@ -199,16 +202,13 @@ static void ask_state(const struct dt_recorder *r, struct dt_recorded *thread)
 {
 	struct dt_thread_sched now;
 	struct dt_thread_call call;
-	bool ran;
 
 	if (!thread->tid || dt_thread_sched_now(&thread->files, &now) < 0) {
 		thread->state = DT_STATE_UNKNOWN;
 		return;
 	}
-	ran = !thread->counted || now.slices != thread->sched.slices || thread->state == DT_STATE_RUNNING ||
-	      thread->state == DT_STATE_UNKNOWN;
-	account(thread, &now);
-	if (!ran)
+	dt_recorded_account(thread, &now);
+	if (!thread->ran && thread->state != DT_STATE_UNKNOWN)
 		return;
 	if (dt_thread_call_now(&thread->files, &call) == 0)
 		set_state(r, thread, &call);
@@ -223,24 +223,29 @@ void dt_recorder_other_states(struct dt_recorder *r)
 			ask_state(r, &r->threads[i]);
 }
 
-void dt_recorder_judge_late(struct dt_recorder *r, bool late)
+void dt_recorder_account(struct dt_recorder *r)
 {
-	for (size_t i = 0; i < r->count; i++) {
-		struct dt_recorded *thread = &r->threads[i];
-		uint64_t slices = thread->sched.slices;
-		bool counted = thread->counted;
-		struct dt_thread_sched now;
+	struct dt_thread_sched now;
 
-		if (!thread->tid || dt_thread_sched_now(&thread->files, &now) < 0)
-			continue;
-		account(thread, &now);
-		if (late && counted && (slices != now.slices || thread->state == DT_STATE_RUNNING)) {
-			thread->unseen = true;
-			thread->fresh = true;
-			thread->torn = false;
-			thread->frame_count = 0;
-			thread->state = DT_STATE_RUNNING;
-			thread->digest[0] = thread->digest[1] = 1;
-		}
-	}
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].tid && dt_thread_sched_now(&r->threads[i].files, &now) == 0)
+			dt_recorded_account(&r->threads[i], &now);
+}
+
+void dt_recorded_unseen(struct dt_recorded *thread)
+{
+	thread->fresh = thread->fresh || !thread->unseen;
+	thread->unseen = true;
+	thread->torn = false;
+	thread->frame_count = 0;
+	thread->state = DT_STATE_RUNNING;
+	thread->syscall = NULL;
+	thread->digest[0] = thread->digest[1] = 1;
+}
+
+void dt_recorder_judge(struct dt_recorder *r, bool late)
+{
+	for (size_t i = 0; late && i < r->count; i++)
+		if (r->threads[i].ran && !r->threads[i].began)
+			dt_recorded_unseen(&r->threads[i]);
 }

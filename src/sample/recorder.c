@@ -154,7 +154,8 @@ static bool is_itself(struct dt_recorder *r, const struct attempt_state *a, cons
 	return dt_suspect_runs_python(r->live, r->python, a->call.sp);
 }
 
-/* Did nothing move since find_suspect()? */
+/* Did nothing move since find_suspect()? And is it still the program that is known? An exec may leave every address as
+ * it was. */
 static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
 	struct dt_pulse now;
@@ -163,6 +164,9 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 					   !same_words(&now.words, &a->pulse.words) || !same_lists(&now, &a->pulse)))
 		return false;
 	if (a->running && sched_getcpu() != moment->seat->cpu)
+		return false;
+	r->replaced = dt_live_replaced(r->live, r->python->runtime);
+	if (r->replaced)
 		return false;
 	if (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices)
 		return false;
@@ -247,7 +251,7 @@ static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *momen
 }
 
 /* The long way, the threads of which become those of the recorder. */
-static int climb(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *err)
 {
 	const struct dt_look *look;
 	int rc;
@@ -263,28 +267,77 @@ static int climb(struct dt_recorder *r, const struct dt_moment *moment, enum dt_
 	r->suspect = look->walk.interpreters[0].gil.holder;
 	if (dt_recorder_meet(r, &look->walk, look) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
-	r->pulse = (struct dt_pulse){0}; /* the next short look is at all of them */
-	dt_recorder_judge_late(r, dt_clock_ns() > moment->late_ns);
+	dt_recorder_refresh(r);
+	dt_recorder_account(r);
 	return 0;
+}
+
+static int fail_replaced(const struct dt_recorder *r, struct dt_error *err)
+{
+	if (dt_proc_ended(r->proc))
+		return dt_fail(err, DT_EENDED, "process %d ended", r->proc->pid);
+	return dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", r->proc->pid);
 }
 
 int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
 {
 	enum attempt rc = HARD;
+	int code = 0;
 
 	dt_recorder_begin(r);
 	for (int i = 0; r->simple && i < TRIES; i++) {
 		rc = attempt(r, moment, taken);
-		if (rc != AGAIN || dt_clock_ns() > moment->late_ns)
+		if (rc != AGAIN || r->replaced)
 			break;
 	}
 	if (rc == DONE) {
+		bool late = dt_clock_ns() > moment->late_ns;
+
 		dt_recorder_other_states(r);
+		dt_recorder_judge(r, late);
 		return 0;
 	}
-	if (r->count && !moment->ladder) {
-		*taken = rc == AWAY ? DT_TAKEN_AWAY : DT_TAKEN_UNSEEN;
+	if (!r->replaced && r->count && !moment->ladder) {
+		*taken = rc == AWAY ? DT_TAKEN_AWAY : DT_TAKEN_HARD;
 		return 0;
 	}
-	return climb(r, moment, taken, err);
+	if (!r->replaced)
+		code = climb(r, taken, err);
+	if (r->replaced || (code != DT_EENDED && dt_live_replaced(r->live, r->python->runtime)))
+		return fail_replaced(r, err);
+	if (code == 0)
+		dt_recorder_judge(r, dt_clock_ns() > moment->late_ns);
+	return code;
+}
+
+void dt_recorder_refresh(struct dt_recorder *r)
+{
+	r->pulse = (struct dt_pulse){0};
+}
+
+void dt_recorder_forget(struct dt_recorder *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		r->threads[i].digest[0] = r->threads[i].digest[1] = 0;
+	dt_recorder_refresh(r);
+	r->blocked = false;
+}
+
+void dt_recorder_set_extra(struct dt_recorder *r, dt_sampler_extra_fn *extra, void *context)
+{
+	dt_sampler_set_extra(r->sampler, extra, context);
+}
+
+void dt_recorder_pass(struct dt_recorder *r)
+{
+	struct dt_recorded *suspect = find_address(r, r->suspect);
+	struct dt_thread_sched now;
+
+	dt_recorder_begin(r);
+	r->blocked = false;
+	if (!suspect)
+		return;
+	if (suspect->tid && dt_thread_sched_now(&suspect->files, &now) == 0)
+		dt_recorded_account(suspect, &now);
+	dt_recorded_unseen(suspect);
 }

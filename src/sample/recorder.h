@@ -35,11 +35,20 @@ struct dt_recorded {
 	const struct dt_walk_frame *frames; /* innermost first; only valid until the next look, and if fresh */
 	size_t frame_count;
 
+	/* For who uses the recorder: zero when the thread is new, and then left alone. */
+	struct {
+		uint64_t name; /* hash */
+		const char *call;
+		uint8_t state, flags;
+		bool known;
+	} told;
+
 	/* For the recorder itself. */
 	struct dt_thread_files files;
 	struct dt_thread_sched sched;
 	uint64_t digest[2]; /* of the stack */
 	bool counted;       /* sched is valid */
+	bool ran;           /* it was on a CPU since the last look */
 	bool met;           /* in the look that is being taken */
 };
 
@@ -48,13 +57,14 @@ enum dt_taken {
 	DT_TAKEN_PROVEN, /* by the short way */
 	DT_TAKEN_LADDER, /* by the long one */
 	DT_TAKEN_AWAY,   /* the thread that has to be seen runs on another CPU: nothing was taken */
-	DT_TAKEN_UNSEEN, /* it ran on all the time: what is known of it is that it ran */
+	DT_TAKEN_HARD,   /* the long way is needed: nothing was taken */
 };
 
 struct dt_moment {
 	const struct dt_seat *seat; /* of the calling thread */
-	bool ladder;                /* may the long way be taken? */
-	uint64_t late_ns;           /* dt_clock_ns() after which a stack that is found is not that of the moment */
+	bool ladder;                /* may the long way be taken? The first look takes it in any case */
+	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
+			     that ran since the last look are unseen then */
 };
 
 /* All borrowed, and must outlive the recorder. */
@@ -62,9 +72,21 @@ int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struc
 		    const struct dt_options *options, struct dt_recorder **recorder, struct dt_error *err);
 void dt_recorder_free(struct dt_recorder *recorder);
 
-/* One look. 0 or an error of dt_sampler_look(). */
+/* One look. 0 or an error of dt_sampler_look(); DT_EAGAIN also if another program runs in the process. */
 int dt_recorder_take(struct dt_recorder *recorder, const struct dt_moment *moment, enum dt_taken *taken,
 		     struct dt_error *err);
+
+/* Instead of a look for which there is no time: who had the GIL is unseen, all others are as they were. */
+void dt_recorder_pass(struct dt_recorder *recorder);
+
+/* The next look is at all threads. */
+void dt_recorder_refresh(struct dt_recorder *recorder);
+
+/* All stacks are fresh at the next look: what was told of them is lost. */
+void dt_recorder_forget(struct dt_recorder *recorder);
+
+/* Called in each look at all threads while its proof stands: see dt_sampler_set_extra(). */
+void dt_recorder_set_extra(struct dt_recorder *recorder, dt_sampler_extra_fn *extra, void *context);
 
 /* After DT_TAKEN_AWAY, and for the next moment: the CPU of the thread that matters. -1: not known. */
 int dt_recorder_cpu(const struct dt_recorder *recorder);

@@ -22,6 +22,7 @@ struct dt_recorder {
 	uint64_t slices;                        /* how often its thread had been put on a CPU */
 	bool blocked;                           /* it was */
 	int cpu;                                /* that it was on */
+	bool replaced;                          /* another program was met: this recorder is of no use any more */
 };
 
 /* A look begins: nothing is fresh. */
@@ -41,7 +42,12 @@ void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded 
 /* The states of those threads that have been on a CPU since they were last asked for. */
 void dt_recorder_other_states(struct dt_recorder *recorder);
 
-/* After a look that came too late: threads that ran since the last one were not seen where they were at the moment. */
-void dt_recorder_judge_late(struct dt_recorder *recorder, bool late);
+/* Asks for the scheduler's account of all threads, after the long way. */
+void dt_recorder_account(struct dt_recorder *recorder);
+void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now);
+
+/* If the look came too late: threads that ran since the last one were not seen where they were at the moment. */
+void dt_recorder_judge(struct dt_recorder *recorder, bool late);
+void dt_recorded_unseen(struct dt_recorded *thread);
 
 #endif
