@@ -22,7 +22,8 @@ int dt_writer_new(int fd, struct dt_profile *profile, struct dt_writer **writer,
 int dt_writer_flush(struct dt_writer *writer, struct dt_error *err);
 
 /* Goes on in another file (rotation; a disk that is full): that one gets a head, and a first block with everything that
- * is still needed to understand later ones. */
+ * is still needed to understand later ones, and with what the old file did not take. If that fails the new file is as
+ * it was, and the writer stays with the old one. */
 int dt_writer_move(struct dt_writer *writer, int fd, struct dt_error *err);
 
 /* The last block: meta and quality. */
@@ -37,6 +38,7 @@ struct dt_file_state {
 	uint64_t read_bytes; /* of whole blocks */
 	uint64_t file_bytes;
 	uint64_t blocks, damaged; /* blocks that were read, and that had to be left out */
+	uint64_t lost_runs;       /* in blocks that were read, but what they speak of was in one that was left out */
 };
 
 /* Reads a file. A file that was cut short or is damaged gives what can be read, and says so in *state; only one that

@@ -37,9 +37,12 @@ struct dt_profile {
 	struct dt_profile_run *runs;
 	size_t run_count, run_capacity;
 	struct dt_profile_meta meta;
-	bool meta_changed;
+	bool meta_set, meta_changed;
 	bool entries_changed; /* one of the processes or threads */
 };
+
+/* Forgets the first runs: dt_profile_forget_runs() for those that are in a file, while others are not. */
+void profile_forget_first_runs(struct dt_profile *profile, size_t count);
 
 static inline const struct dt_profile_string *profile_string_at(const struct dt_profile *profile, uint32_t id)
 {

@@ -339,11 +339,20 @@ int dt_profile_add_run(struct dt_profile *profile, const struct dt_profile_run *
 	return 0;
 }
 
+void profile_forget_first_runs(struct dt_profile *profile, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		profile_thread_entry(profile, profile->runs[i].thread)->last = 0;
+	for (size_t i = count; i < profile->run_count; i++) {
+		profile->runs[i - count] = profile->runs[i];
+		profile_thread_entry(profile, profile->runs[i].thread)->last = i - count + 1;
+	}
+	profile->run_count -= count;
+}
+
 void dt_profile_forget_runs(struct dt_profile *profile)
 {
-	for (size_t i = 0; i < profile->run_count; i++)
-		profile_thread_entry(profile, profile->runs[i].thread)->last = 0;
-	profile->run_count = 0;
+	profile_forget_first_runs(profile, profile->run_count);
 }
 
 void dt_profile_set_meta(struct dt_profile *profile, const struct dt_profile_meta *meta)
@@ -357,5 +366,5 @@ void dt_profile_set_meta(struct dt_profile *profile, const struct dt_profile_met
 			*strings[i] = 0;
 	if (!isfinite(meta->rate) || meta->rate < 0)
 		profile->meta.rate = 0;
-	profile->meta_changed = true;
+	profile->meta_set = profile->meta_changed = true;
 }
