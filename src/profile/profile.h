@@ -22,6 +22,7 @@
 
 /* Bounds; -ENOMEM beyond. */
 #define DT_PROFILE_STRINGS   ((size_t)16 << 20)
+#define DT_PROFILE_STRING    ((size_t)1 << 20)   /* bytes of one string */
 #define DT_PROFILE_TEXT      ((size_t)512 << 20) /* bytes of all strings */
 #define DT_PROFILE_FUNCTIONS ((size_t)8 << 20)
 #define DT_PROFILE_LOCATIONS ((size_t)16 << 20)
@@ -30,6 +31,9 @@
 #define DT_PROFILE_PROCESSES ((size_t)1 << 20)
 #define DT_PROFILE_THREADS   ((size_t)4 << 20)
 #define DT_PROFILE_RUNS      ((size_t)128 << 20)
+
+/* No time ends later, nanoseconds; -EINVAL beyond. */
+#define DT_PROFILE_TIME ((uint64_t)1 << 62)
 
 enum dt_function_kind {
 	DT_FUNCTION_PYTHON,
@@ -131,9 +135,10 @@ int dt_profile_set_process(struct dt_profile *profile, uint32_t id, const struct
 int dt_profile_set_thread(struct dt_profile *profile, uint32_t id, const struct dt_profile_thread *thread);
 
 /* Joined with the last run of its thread if it goes on where that one ends and is of the same kind. -EINVAL if it
- * begins before the end of that one. */
+ * begins before the end of that one, and for an unseen one with a stack. */
 int dt_profile_add_run(struct dt_profile *profile, const struct dt_profile_run *run);
 
+/* Numbers that name no string become 0, and so does a rate that is none. */
 void dt_profile_set_meta(struct dt_profile *profile, const struct dt_profile_meta *meta);
 
 /* ---- reading: numbers run from 1 to the count; asking for another one is a mistake of the caller ---- */
@@ -146,6 +151,8 @@ struct dt_profile_counts dt_profile_counts(const struct dt_profile *profile);
 
 /* NUL-terminated; "" for 0. Lives as long as the profile. */
 const char *dt_profile_text(const struct dt_profile *profile, uint32_t string);
+
+/* Valid until something is added; all zero for 0. */
 const struct dt_profile_function *dt_profile_function_at(const struct dt_profile *profile, uint32_t id);
 const struct dt_profile_location *dt_profile_location_at(const struct dt_profile *profile, uint32_t id);
 const struct dt_profile_stack *dt_profile_stack_at(const struct dt_profile *profile, uint32_t id);
