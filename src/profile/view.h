@@ -52,6 +52,7 @@ const uint32_t *dt_view_frames(struct dt_view *view, uint32_t stack, size_t *cou
  * The text lives as long as the view. */
 uint32_t dt_view_line(const struct dt_view *view, uint32_t location);
 const char *dt_view_file(const struct dt_view *view, uint32_t location);
+const char *dt_view_function_file(const struct dt_view *view, uint32_t function);
 
 /* What is said instead of a stack: "[running, stack not seen]", "[no Python frames]"; or what is put inside of one
  * that is torn: "[torn]". NULL: nothing. The same words are the same pointer. */
