@@ -131,15 +131,18 @@ static void put_how_much(struct summary *s)
 					      [DT_WEIGHT_CPU] = "CPU time",
 					      [DT_WEIGHT_GIL] = "time with the GIL in hand"};
 	const struct dt_view_options *options = dt_view_options(s->view);
+	struct dt_profile_counts counts = dt_profile_counts(s->profile);
 	struct dt_buf text = DT_BUF_INIT;
 
-	if (!dt_profile_counts(s->profile).runs) {
+	if (!counts.runs) {
 		dt_buf_puts(&text, "There is nothing to show: no thread was seen.");
 	} else if (s->shown) {
 		dt_buf_puts(&text, "100% is ");
 		dt_put_time(&text, s->shown);
-		dt_buf_printf(&text, " of %s, all threads together", weights[options->weight]);
+		dt_buf_printf(&text, " of %s", weights[options->weight]);
 		put_filters(&text, options);
+		if (counts.threads > 1)
+			dt_buf_puts(&text, ", all threads together");
 		if (s->idle) {
 			dt_buf_puts(&text, "; ");
 			dt_put_time(&text, s->idle);
