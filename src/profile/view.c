@@ -10,14 +10,15 @@
 
 static int no_memory(struct dt_error *err)
 {
-	return dt_fail(err, DT_EMEMORY, "there is not enough memory to look at this recording");
+	dt_fail(err, DT_EMEMORY, "there is not enough memory to look at this recording");
+	return DT_EMEMORY;
 }
 
 static int choose_threads(struct dt_view *view, struct dt_error *err)
 {
 	const struct dt_view_options *options = &view->options;
 	uint32_t count = dt_profile_counts(view->profile).threads;
-	regex_t regex;
+	regex_t regex = {0};
 	int code;
 
 	if (options->thread_name) {
