@@ -1,8 +1,8 @@
-/* The table of outputs of a recording. A new one is a file of its own, a declaration in profile_formats.h and a line
- * here. */
-#include <string.h>
-
+/* The table of the outputs of a recording. A new one is a file of its own, a declaration in profile_formats.h and a
+ * line here. */
 #include "format/profile_formats.h"
+
+#include <string.h>
 
 static const struct dt_profile_format *const table[] = {
     &dt_profile_summary,
@@ -28,14 +28,15 @@ const struct dt_profile_format *dt_profile_format_by_file(const char *file)
 	const struct dt_profile_format *best = NULL;
 	size_t length = strlen(file), longest = 0;
 
-	for (const struct dt_profile_format *const *format = table; *format; format++)
+	for (const struct dt_profile_format *const *format = table; *format; format++) {
 		for (const char *const *extension = (*format)->extensions; *extension; extension++) {
 			size_t size = strlen(*extension);
 
-			if (size > longest && size <= length && !strcmp(file + length - size, *extension)) {
-				longest = size;
+			if (size > longest && size < length && !strcmp(file + length - size, *extension)) {
 				best = *format;
+				longest = size;
 			}
 		}
+	}
 	return best;
 }

@@ -32,8 +32,8 @@ struct dt_view_options {
 
 struct dt_view;
 
-/* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. The profile is borrowed, and must not
- * be added to while there is a view of it. */
+/* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. options may be NULL. The profile is
+ * borrowed, and must not be added to while there is a view of it. */
 int dt_view_new(const struct dt_profile *profile, const struct dt_view_options *options, struct dt_view **view,
 		struct dt_error *err);
 void dt_view_free(struct dt_view *view);
