@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "cli/wrap.h"
+#include "base/wrap.h"
 
 #define DEFAULT_COLUMNS 80
 #define WIDEST          100 /* longer lines are hard to read */

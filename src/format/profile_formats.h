@@ -9,7 +9,6 @@
 
 struct dt_profile_render {
 	bool color;        /* for a terminal */
-	bool full_names;   /* do not shorten file names */
 	size_t columns;    /* width of the terminal; 0: not known */
 	size_t rows;       /* of each table; 0: the usual number */
 	const char *title; /* of the document; NULL: made from the profile */

@@ -5,8 +5,7 @@
 #ifndef DT_PROFILE_VIEW_H
 #define DT_PROFILE_VIEW_H
 
-#include <regex.h>
-
+#include "base/buf.h"
 #include "base/error.h"
 #include "profile/profile.h"
 
@@ -21,7 +20,9 @@ struct dt_view_options {
 	enum dt_weight weight;
 	bool idle;               /* idle runs too */
 	bool threads;            /* a root for each thread, and for each process if there are several */
-	bool functions;          /* lines of one function are one */
+	bool functions;          /* lines of one function are one, which is shown with its first line */
+	bool no_lines;           /* the same, shown without a line */
+	bool full_names;         /* file names are not shortened */
 	bool gc;                 /* runs during a garbage collection alone */
 	bool main_thread;        /* main threads alone */
 	const char *thread_name; /* POSIX extended regular expression: threads whose name matches; NULL: all */
@@ -31,8 +32,8 @@ struct dt_view_options {
 
 struct dt_view;
 
-/* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. The profile is borrowed, and must not
- * be added to while there is a view of it. */
+/* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. options may be NULL. The profile is
+ * borrowed, and must not be added to while there is a view of it. */
 int dt_view_new(const struct dt_profile *profile, const struct dt_view_options *options, struct dt_view **view,
 		struct dt_error *err);
 void dt_view_free(struct dt_view *view);
@@ -44,12 +45,21 @@ const struct dt_view_options *dt_view_options(const struct dt_view *view);
 uint64_t dt_view_weight(const struct dt_view *view, const struct dt_profile_run *run);
 
 /* The frames of a stack that are shown, outermost first: numbers of locations, in the view's own buffer until the next
- * call. With `functions` a location stands for all lines of its function. */
+ * call. With `functions` a location stands for all lines of its function. There are none if all of them are hidden. */
 const uint32_t *dt_view_frames(struct dt_view *view, uint32_t stack, size_t *count);
 
+/* What is shown of a location: its line, by the options (0: none), and its file, shortened unless they say otherwise.
+ * The text lives as long as the view. */
+uint32_t dt_view_line(const struct dt_view *view, uint32_t location);
+const char *dt_view_file(const struct dt_view *view, uint32_t location);
+const char *dt_view_function_file(const struct dt_view *view, uint32_t function);
+
 /* What is said instead of a stack: "[running, stack not seen]", "[no Python frames]"; or what is put inside of one
- * that is torn: "[torn]". NULL: nothing. */
+ * that is torn: "[torn]". NULL: nothing. The same words are the same pointer. */
 const char *dt_view_mark(const struct dt_profile_run *run);
+
+/* What the tree says of a stack whose frames are all hidden. */
+#define DT_MARK_HIDDEN "[hidden]"
 
 /* ---- the tree: what a flame graph shows ---- */
 
@@ -58,7 +68,7 @@ enum dt_node_kind {
 	DT_NODE_PROCESS,
 	DT_NODE_THREAD,
 	DT_NODE_FRAME, /* `id` is a location */
-	DT_NODE_MARK,  /* `text` is what dt_view_mark() said */
+	DT_NODE_MARK,  /* `text` is what dt_view_mark() said, or DT_MARK_HIDDEN */
 };
 
 struct dt_node {
@@ -68,7 +78,8 @@ struct dt_node {
 	uint64_t total, own;  /* nanoseconds */
 	uint64_t samples;     /* total */
 	uint32_t parent;      /* index; the root is 0 and its own parent */
-	uint32_t first, next; /* first child, next sibling: 0 none. Children are in order of their labels */
+	uint32_t first, next; /* first child, next sibling: 0 none. Children are in order of their labels: by name, file
+				 and line, processes and threads by number, marks last */
 	uint32_t depth;
 };
 
@@ -77,10 +88,14 @@ struct dt_tree {
 	size_t count;
 };
 
+/* More nodes than this are refused, with DT_EMEMORY: a stack counts once for each thread with `threads`. */
+#define DT_TREE_LIMIT ((size_t)16 << 20)
+
 int dt_tree_build(struct dt_view *view, struct dt_tree *tree, struct dt_error *err);
 void dt_tree_release(struct dt_tree *tree);
 
-/* The words of a node: "name (file.py:12)", "thread 12 \"name\"", "process 12 python app.py", "[torn]". Not escaped. */
+/* The words of a node: "name (file.py:12)", "thread 12 \"name\"", "process 12 python app.py", "[torn]", "all". Not
+ * escaped. */
 void dt_node_label(const struct dt_view *view, const struct dt_node *node, struct dt_buf *out);
 
 /* ---- tables: where the time goes ---- */
@@ -97,7 +112,7 @@ struct dt_rows {
 };
 
 enum dt_table {
-	DT_TABLE_FUNCTIONS,
+	DT_TABLE_FUNCTIONS, /* time that only a mark stands for is nobody's own */
 	DT_TABLE_LINES,
 	DT_TABLE_THREADS,
 	DT_TABLE_STATES, /* of all runs that pass the filters, idle ones too */
