@@ -130,31 +130,36 @@ static void put_name(struct trace *t, const struct track *track, const char *wha
 /* Only what has slices is named: a viewer shows a row for each name. */
 static void name_track(struct trace *t, uint32_t id, struct track *track)
 {
-	uint32_t process = dt_profile_thread_at(t->profile, id)->process;
-	struct dt_node node = {.kind = DT_NODE_PROCESS, .id = process};
-	const char *name;
+	const struct dt_profile_thread *thread = dt_profile_thread_at(t->profile, id);
+	const struct dt_profile_process *process = dt_profile_process_at(t->profile, thread->process);
 
 	track->named = true;
-	if (process && !t->process_named[process]) {
-		t->process_named[process] = true;
-		dt_buf_clear(&t->words);
-		dt_node_label(t->view, &node, &t->words);
-		put_name(t, track, "process_name", t->words.data);
+	if (!t->process_named[thread->process]) {
+		t->process_named[thread->process] = true;
+		put_name(t, track, "process_name",
+			 process->command ? dt_profile_text(t->profile, process->command) : "process");
 	}
-	name = dt_profile_text(t->profile, dt_profile_thread_at(t->profile, id)->name);
-	put_name(t, track, "thread_name", *name ? name : "thread without a name");
+	put_name(t, track, "thread_name", thread->name ? dt_profile_text(t->profile, thread->name) : "thread");
+}
+
+static struct dt_frame_words slice_words(struct trace *t, const struct slice *slice)
+{
+	if (slice->text)
+		return (struct dt_frame_words){.name = slice->text, .file = ""};
+	return dt_frame_words(t->view, slice->location, &t->words);
 }
 
 static void put_begin(struct trace *t, const struct track *track, const struct slice *slice, uint64_t at)
 {
-	struct dt_frame_words words = {.name = slice->text, .file = ""};
+	struct dt_frame_words words = slice_words(t, slice);
 
-	if (!slice->text)
-		words = dt_frame_words(t->view, slice->location, &t->words);
 	begin_event(t, "B", track);
 	dt_json_micros(&t->json, "ts", at);
 	dt_json_text(&t->json, "name", words.name);
-	dt_json_text(&t->json, "cat", slice->text ? "state" : words.kind == DT_FUNCTION_NATIVE ? "native" : "python");
+	dt_json_text(&t->json, "cat",
+		     slice->text || words.kind == DT_FUNCTION_MARK ? "state"
+		     : words.kind == DT_FUNCTION_NATIVE            ? "native"
+								   : "python");
 	if (*words.file) {
 		uint32_t line = dt_profile_function_at(t->profile, function_of(t, slice->location))->first_line;
 
@@ -167,13 +172,14 @@ static void put_begin(struct trace *t, const struct track *track, const struct s
 	dt_json_object_end(&t->json);
 }
 
-/* Ends all slices but the outer `keep` ones. */
+/* Ends all slices but the outer `keep` ones. The format does without the names here, but not all programs do. */
 static void close_to(struct trace *t, struct track *track, uint32_t keep)
 {
 	while (track->count > keep) {
 		track->count--;
 		begin_event(t, "E", track);
 		dt_json_micros(&t->json, "ts", track->end);
+		dt_json_text(&t->json, "name", slice_words(t, &track->open[track->count]).name);
 		dt_json_object_end(&t->json);
 	}
 }

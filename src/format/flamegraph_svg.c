@@ -291,10 +291,11 @@ static int put_note(struct picture *p)
 		dt_buf_puts(&p->out, "Nothing was recorded that this view shows: --idle shows waiting threads too.");
 	} else if (p->left_out) {
 		dt_thousands(&p->out, p->left_out);
-		dt_buf_printf(&p->out, " %s less than %.2g %% of the time each", p->left_out == 1 ? "frame" : "frames",
-			      dt_share(p->least, p->total));
-		dt_buf_printf(&p->out, " or deeper than %d are not drawn: together %.2g %%.", MOST_ROWS,
-			      dt_share(p->left_out_ns, p->total));
+		dt_buf_printf(&p->out, " %s not drawn, with ", p->left_out == 1 ? "frame is" : "frames are");
+		dt_share_words(p->left_out_ns, p->total, &p->out);
+		dt_buf_puts(&p->out, " of the time: those that have less than ");
+		dt_share_words(p->least, p->total, &p->out);
+		dt_buf_printf(&p->out, " each, or are deeper than %d.", MOST_ROWS);
 	}
 	dt_buf_puts(&p->out, "</text>\n");
 	return dt_flush(&p->out, p->file);

@@ -40,7 +40,7 @@ void dt_thread_words(const struct dt_view *view, uint32_t thread, struct dt_buf 
 	const struct dt_profile *profile = dt_view_profile(view);
 	struct dt_node node = {.kind = DT_NODE_PROCESS, .id = dt_profile_thread_at(profile, thread)->process};
 
-	if (dt_profile_counts(profile).processes > 1 && node.id) {
+	if (dt_profile_counts(profile).processes > 1) {
 		dt_node_label(view, &node, out);
 		dt_buf_puts(out, ", ");
 	}
@@ -94,6 +94,18 @@ double dt_share(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+void dt_share_words(uint64_t part, uint64_t whole, struct dt_buf *out)
+{
+	double share = dt_share(part, whole);
+
+	if (share > 0 && share < 0.001)
+		dt_buf_puts(out, "under 0.001 %");
+	else if (share < 1)
+		dt_buf_printf(out, "%.2g %%", share);
+	else
+		dt_buf_printf(out, "%.*f %%", share < 10, share);
+}
+
 static const char *weight_words(enum dt_weight weight)
 {
 	return weight == DT_WEIGHT_CPU ? "CPU time" : weight == DT_WEIGHT_GIL ? "time with the GIL" : "wall time";
@@ -114,7 +126,12 @@ void dt_about_words(const struct dt_view *view, struct dt_buf *out)
 	dt_buf_printf(out, ", %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");
 	if (meta->rung)
 		dt_buf_printf(out, ", %s", dt_profile_text(profile, meta->rung));
-	dt_buf_printf(out, ", %.2g %% of the samples not seen", dt_share(quality->unseen, quality->samples));
-	if (quality->torn)
-		dt_buf_printf(out, ", %.2g %% torn", dt_share(quality->torn, quality->samples));
+	dt_buf_puts(out, ", ");
+	dt_share_words(quality->unseen, quality->samples, out);
+	dt_buf_puts(out, " of the samples not seen");
+	if (quality->torn) {
+		dt_buf_puts(out, ", ");
+		dt_share_words(quality->torn, quality->samples, out);
+		dt_buf_puts(out, " torn");
+	}
 }

@@ -32,7 +32,8 @@ void dt_about_words(const struct dt_view *view, struct dt_buf *out);
 /* "1.23 s", "45.6 ms", "789 us" */
 void dt_time_words(uint64_t ns, struct dt_buf *out);
 
-/* In percent; 0 of nothing is 0. */
+/* In percent; 0 of nothing is 0. In words: "12 %", "1.2 %", "0.012 %". */
 double dt_share(uint64_t part, uint64_t whole);
+void dt_share_words(uint64_t part, uint64_t whole, struct dt_buf *out);
 
 #endif

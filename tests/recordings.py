@@ -1,5 +1,13 @@
-"""A recording of a web shop that never was, as the lines that tests/hammer/render reads: the same at each call, with the
-shapes that pictures have to show (own code, packages, the standard library, native code, several threads)."""
+"""Recordings made of lines, which tests/hammer/render turns into any output: a web shop that never was, with the shapes that
+pictures have to show (own code, packages, the standard library, native code, several threads), and names that try to do
+something."""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RENDER = ROOT / os.environ.get("DARTER_BUILD", "build") / "tests" / "hammer" / "render"
 
 APP, LIB, SITE = "/srv/shop/", "/usr/lib/python3.13/", "/srv/shop/.venv/lib/python3.13/site-packages/"
 
@@ -63,7 +71,7 @@ def line(pid, tid, thread, state, ms, *frames):
     return "\t".join([str(pid), str(tid), thread, state, str(ms), *frames]) + "\n"
 
 
-def recording():
+def shop():
     lines = [line(100, 100, "MainThread", "running", own, *path) for own, path in walk(MAIN)]
     lines.append(line(100, 100, "MainThread", "unseen", 20))
     for worker, weight in enumerate((10, 7, 4)):
@@ -72,3 +80,28 @@ def recording():
             lines.append(line(100, 101 + worker, f"worker-{worker}", state, own * weight / 10, *path))
         lines.append(line(100, 101 + worker, f"worker-{worker}", "sleeping", 500, "_bootstrap@" + LIB + "threading.py:1014"))
     return "".join(lines)
+
+
+HOSTILE = [
+    "</title><script>alert(1)</script>", "]]></style><script>alert(2)</script>", "\"onload=\"alert(3)\"", "'><img src=x onerror=alert(4)>",
+    "&lt;script&gt;alert(5)&lt;/script&gt;", "&#60;b&#62; &amp; &nbsp; &undefined;", "<!-- <![CDATA[ ]]>", "<?xml version='1.0'?>",
+    "javascript:alert(6)", "${alert(7)}", "line\nbreak\ttab\rreturn", "\x1b[31mred\x07\x08", "right\u202eleft", "\ufffe\uffff",
+    "\U000e0041tag", "x" * 5000, "\u4e2d" * 200, "__proto__", "constructor", "(((", "\\", "a@b:c",
+]
+
+
+def render(kind, lines, *options):
+    """The bytes of an output."""
+    return subprocess.run([RENDER, kind, *options], input=lines.encode("utf-8", "surrogatepass"),
+                          stdout=subprocess.PIPE, check=True).stdout
+
+
+def quoted(name):
+    return "".join(f"%{byte:02x}" for byte in name.encode("utf-8", "surrogatepass"))
+
+
+def hostile():
+    """Each name as function, file and thread."""
+    lines = [line(100, 100 + number, quoted(name), "running", 100, f"{quoted(name)}@{quoted(name)}:3")
+             for number, name in enumerate(HOSTILE)]
+    return "".join([*lines, line(100, 99, "%ff%fe", "running", 100, "%c3(%ff@%fe:3")])
