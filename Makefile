@@ -54,11 +54,12 @@ fuzz: ## run each fuzz target for SECONDS_PER_FUZZER (60)
 	@ninja -C build-fuzz --quiet
 	@scripts/fuzz build-fuzz $(SECONDS_PER_FUZZER)
 
-screenshots: ## pictures of the terminal output, in docs/screenshots
-	@scripts/setup demo
-	@scripts/configure build
-	@ninja -C build darter
+screenshots: ## pictures of the terminal output, in docs/screenshots, and of the flame graph, in docs/img
+	@scripts/setup test
+	@scripts/configure build -Dtests=true
+	@ninja -C build darter tests/hammer/render
 	@$(PYTHON) scripts/screenshots build/darter docs/screenshots
+	@$(PYTHON) scripts/flamegraph-pictures docs/img
 
 portable: ## build-portable/darter-x86_64 and darter-aarch64: one file each, for any Linux
 	@scripts/setup portable

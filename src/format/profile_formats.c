@@ -7,6 +7,9 @@
 static const struct dt_profile_format *const table[] = {
     &dt_profile_summary,
     &dt_profile_folded,
+    &dt_profile_svg,
+    &dt_profile_speedscope,
+    &dt_profile_chrome,
     NULL,
 };
 
