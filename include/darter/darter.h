@@ -57,9 +57,10 @@ struct dt_error {
 struct dt_target;
 
 enum dt_pause {
-	DT_PAUSE_AUTO,  /* stop the thread that runs Python for one read where nothing gentler is proof enough; of a
-			   free-threaded build all that do, together */
-	DT_PAUSE_NEVER, /* never stop anything; what cannot be proven is left out and counted */
+	DT_PAUSE_AUTO,   /* stop the thread that runs Python for one read where nothing gentler is proof enough; of a
+			    free-threaded build all that do, together */
+	DT_PAUSE_NEVER,  /* never stop anything; what cannot be proven is left out and counted */
+	DT_PAUSE_ALWAYS, /* stop it rather than borrow its CPU; for recordings */
 };
 
 /* While a compressed core file is decompressed, after each part: `done` of its `whole` bytes have been read. */
@@ -214,8 +215,8 @@ struct dt_record_status {
 /* Begins a recording without processes. */
 DT_API int dt_record(const struct dt_record_options *options, struct dt_recording **recording, struct dt_error *err);
 
-/* Adds a process: as dt_attach(). Once it is in the recording it stays until it ends; a program that becomes another one
- * (exec) is followed. */
+/* Adds a process: as dt_attach(). Once it is in the recording it stays until it ends; a program that becomes another
+ * one (exec) is followed. */
 DT_API int dt_record_add(struct dt_recording *recording, int pid, struct dt_error *err);
 
 /* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
@@ -235,6 +236,61 @@ DT_API int dt_record_end(struct dt_recording *recording, struct dt_error *err);
 
 /* Lets go of everything; ends a recording that was not ended. NULL is fine. */
 DT_API void dt_record_free(struct dt_recording *recording);
+
+/* ---- what a recording shows ---- */
+
+enum dt_weight {
+	DT_WEIGHT_WALL,
+	DT_WEIGHT_CPU, /* time on a CPU, by the scheduler's account */
+	DT_WEIGHT_GIL, /* wall time with the GIL in hand */
+};
+
+/* What counts, and what of it is shown; all zero is the default. The texts are borrowed. */
+struct dt_view_options {
+	enum dt_weight weight;
+	bool idle;               /* threads that only wait, too */
+	bool threads;            /* a root for each thread, and for each process if there are several */
+	bool functions;          /* lines of one function are one, which is shown with its first line */
+	bool no_lines;           /* the same, shown without a line */
+	bool full_names;         /* file names are not shortened */
+	bool gc;                 /* during a garbage collection alone */
+	bool main_thread;        /* main threads alone */
+	const char *thread_name; /* POSIX extended regular expression: threads whose name matches; NULL: all */
+	const char *const *hide; /* the same for functions ("name" or "file:name"): frames left out of stacks */
+	size_t hide_count;
+};
+
+struct dt_profile_render {
+	bool color;        /* for a terminal */
+	size_t columns;    /* width of the terminal; 0: not known */
+	size_t rows;       /* of each table; 0: the usual number */
+	const char *title; /* of the document; NULL: made from the recording */
+};
+
+struct dt_view;
+
+struct dt_profile_format {
+	const char *name;
+	const char *alias;             /* another name that is accepted; NULL: none */
+	const char *const *extensions; /* with the dot, longest first, ended by NULL: ".trace.json" */
+	const char *description;
+	/* 0, DT_EMEMORY, or DT_ERUNTIME with errno set when out does not take it. */
+	int (*render)(struct dt_view *view, const struct dt_profile_render *render, FILE *out);
+};
+
+/* All of them, ended by NULL. */
+DT_API const struct dt_profile_format *const *dt_profile_formats(void);
+
+/* By name or alias; by the ending of a file's name, the longest extension that fits. NULL: none. */
+DT_API const struct dt_profile_format *dt_profile_format_by_name(const char *name);
+DT_API const struct dt_profile_format *dt_profile_format_by_file(const char *file);
+
+/* Reads a .darter file, from the beginning of fd on, and writes what it shows. name is that of the file, for words.
+ * What is the matter with a file that could be read only in part is put into warning, which is "" otherwise. */
+#define DT_WARNING_SIZE 512
+DT_API int dt_show_recording(int fd, const char *name, const struct dt_profile_format *format,
+			     const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,
+			     char warning[DT_WARNING_SIZE], struct dt_error *err);
 
 /* ---- a host ---- */
 

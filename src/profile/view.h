@@ -9,29 +9,6 @@
 #include "base/error.h"
 #include "profile/profile.h"
 
-enum dt_weight {
-	DT_WEIGHT_WALL,
-	DT_WEIGHT_CPU,
-	DT_WEIGHT_GIL, /* wall time of runs with the GIL in hand */
-};
-
-/* What the user asks for; all zero is the default. The texts are borrowed. */
-struct dt_view_options {
-	enum dt_weight weight;
-	bool idle;               /* idle runs too */
-	bool threads;            /* a root for each thread, and for each process if there are several */
-	bool functions;          /* lines of one function are one, which is shown with its first line */
-	bool no_lines;           /* the same, shown without a line */
-	bool full_names;         /* file names are not shortened */
-	bool gc;                 /* runs during a garbage collection alone */
-	bool main_thread;        /* main threads alone */
-	const char *thread_name; /* POSIX extended regular expression: threads whose name matches; NULL: all */
-	const char *const *hide; /* the same for functions ("name" or "file:name"): frames left out of stacks */
-	size_t hide_count;
-};
-
-struct dt_view;
-
 /* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. options may be NULL. The profile is
  * borrowed, and must not be added to while there is a view of it. */
 int dt_view_new(const struct dt_profile *profile, const struct dt_view_options *options, struct dt_view **view,
