@@ -14,6 +14,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].began = r->threads[i].fresh = false;
 		r->threads[i].ran = false;
+		r->threads[i].was_running = r->threads[i].state == DT_STATE_RUNNING;
 		r->threads[i].spent_ns = 0;
 	}
 }
@@ -93,6 +94,22 @@ static void set_tid(struct dt_recorder *r, struct dt_recorded *thread, int tid, 
 	thread->counted = false;
 	thread->state = DT_STATE_UNKNOWN;
 	thread->syscall = NULL;
+}
+
+struct dt_recorded *dt_recorder_adopt(struct dt_recorder *r, const struct dt_walk_thread *walk)
+{
+	struct dt_recorded *thread = find(r, walk, SIZE_MAX);
+	int ns_tid, tid;
+
+	dt_tids_begin(r->sampler->tids);
+	tid = dt_tids_of(r->sampler->tids, r->live, walk->ident, walk->native, &ns_tid);
+	if (!tid)
+		return NULL;
+	if (!thread)
+		thread = add(r, walk);
+	if (thread)
+		set_tid(r, thread, tid, ns_tid);
+	return thread;
 }
 
 static void drop_unmet(struct dt_recorder *r)
@@ -245,7 +262,11 @@ void dt_recorded_unseen(struct dt_recorded *thread)
 
 void dt_recorder_judge(struct dt_recorder *r, bool late)
 {
-	for (size_t i = 0; late && i < r->count; i++)
-		if (r->threads[i].ran && !r->threads[i].began)
+	for (size_t i = 0; late && i < r->count; i++) {
+		const struct dt_recorded *thread = &r->threads[i];
+
+		if (thread->ran && !thread->began &&
+		    (thread->fresh || thread->state == DT_STATE_RUNNING || thread->was_running))
 			dt_recorded_unseen(&r->threads[i]);
+	}
 }

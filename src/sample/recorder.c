@@ -101,22 +101,54 @@ struct attempt_state {
 	bool running;
 };
 
-/* Who is to be watched, counted before anything else is asked. */
+/* A thread state that has taken the GIL for the first time since the last look. */
+static struct dt_recorded *adopt(struct dt_recorder *r, uint64_t address)
+{
+	const struct dt_layout *layout = &r->python->layout;
+	struct dt_walk_thread walk = {.address = address};
+	uint64_t interpreter;
+
+	if (dt_mem_read_u64(r->live, address + layout->thread.interp, &interpreter) < 0 ||
+	    interpreter != r->interpreter.address ||
+	    dt_mem_read_u64(r->live, address + layout->thread.thread_id, &walk.ident) < 0 ||
+	    (layout->thread.native_thread_id != DT_ABSENT &&
+	     dt_mem_read_u64(r->live, address + layout->thread.native_thread_id, &walk.native) < 0))
+		return NULL;
+	return dt_recorder_adopt(r, &walk);
+}
+
+/* May the words be believed by the short way? Where C code changed from one thread state to another they are of no use,
+ * nor before there is a GIL. */
+static bool plain(const struct dt_gil_words *words)
+{
+	return words->locked == 0 || (words->locked == 1 && (!words->current || words->current == words->holder));
+}
+
+/* Who is to be watched, counted before anything else is asked. If the last holder has ended, nobody is: whoever takes
+ * the GIL then changes the words. */
 static enum attempt find_suspect(struct dt_recorder *r, struct attempt_state *a)
 {
 	const struct dt_gil_words *words = &a->pulse.words;
 
 	a->suspect = find_address(r, r->suspect);
 	for (int i = 0; i < TRIES; i++) {
-		if (!a->suspect || !a->suspect->tid || dt_thread_sched_now(&a->suspect->files, &a->before) < 0 ||
-		    dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0)
+		int counted = a->suspect && a->suspect->tid ? dt_thread_sched_now(&a->suspect->files, &a->before)
+							    : -ESRCH;
+
+		if (dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0 || !plain(words) ||
+		    (counted < 0 && counted != -ESRCH))
 			return HARD;
-		if (words->locked < 0 || words->locked > 1 ||
-		    (words->locked && words->current && words->current != words->holder))
-			return HARD;
-		if (words->holder == a->suspect->address)
+		if (counted == 0 && words->holder == a->suspect->address)
 			return DONE;
+		if (a->suspect && words->holder == a->suspect->address && !words->locked && a->suspect->tid) {
+			a->suspect = NULL;
+			return DONE;
+		}
 		a->suspect = find_address(r, words->holder);
+		if (!a->suspect || !a->suspect->tid)
+			a->suspect = adopt(r, words->holder);
+		if (!a->suspect)
+			return HARD;
 	}
 	return HARD;
 }
@@ -126,6 +158,9 @@ static enum attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *mo
 {
 	struct dt_thread_stat stat;
 
+	r->seen_ns = dt_clock_ns();
+	if (!a->suspect)
+		return DONE;
 	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
 		return HARD;
 	r->cpu = stat.processor;
@@ -147,7 +182,7 @@ static enum attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *mo
  * blocks. */
 static bool is_itself(struct dt_recorder *r, const struct attempt_state *a, const struct dt_walk_thread *walk)
 {
-	if (a->running)
+	if (a->running || !a->suspect)
 		return true;
 	if (!walk->top || !a->call.sp || !r->python->code_end)
 		return a->pulse.words.locked != 1;
@@ -168,7 +203,8 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 	r->replaced = dt_live_replaced(r->live, r->python->runtime);
 	if (r->replaced)
 		return false;
-	if (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices)
+	if (a->suspect &&
+	    (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices))
 		return false;
 	dt_code_cache_confirm(r->sampler->codes);
 	return true;
@@ -194,31 +230,40 @@ static enum attempt look_at_one(struct dt_recorder *r, const struct dt_moment *m
 	return DONE;
 }
 
+/* The suspect in a walk of all threads; false if it is not there as it was. */
+static bool find_in(const struct dt_walk *walk, const struct dt_recorded *suspect, const struct dt_walk_thread **found)
+{
+	*found = NULL;
+	for (size_t i = 0; i < walk->thread_count; i++)
+		if (suspect && walk->threads[i].address == suspect->address)
+			*found = &walk->threads[i];
+	return !suspect || (*found && (*found)->ident == suspect->ident && (*found)->native == suspect->native);
+}
+
 /* All of them. */
 static enum attempt look_at_all(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
 	struct dt_sampler *s = r->sampler;
 	const struct dt_walk *walk = &s->look.walk;
-	uint64_t suspect = a->suspect->address;
-	const struct dt_walk_thread *found = NULL;
+	const struct dt_walk_thread *found;
+	uint64_t address = a->suspect ? a->suspect->address : 0;
 
 	s->threads = 0;
 	if (dt_look_once(s) < 0)
 		return AGAIN;
-	for (size_t i = 0; i < walk->thread_count && !found; i++)
-		if (walk->threads[i].address == suspect)
-			found = &walk->threads[i];
-	if (!found || !walk->lists_whole || walk->interpreter_count != 1 ||
+	if (!walk->lists_whole || walk->interpreter_count != 1 ||
 	    walk->interpreters[0].address != r->interpreter.address)
 		return HARD;
-	if (!is_itself(r, a, found))
-		return HARD;
-	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !stood(r, moment, a))
+	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !find_in(walk, a->suspect, &found))
 		return AGAIN;
-	if (dt_recorder_meet(r, walk, NULL) < 0)
+	if (found && !is_itself(r, a, found))
 		return HARD;
-	a->suspect = find_address(r, suspect);
-	return a->suspect && r->simple ? DONE : HARD;
+	if (!stood(r, moment, a))
+		return AGAIN;
+	if (dt_recorder_meet(r, walk, NULL) < 0 || !r->simple)
+		return HARD;
+	a->suspect = address ? find_address(r, address) : NULL;
+	return DONE;
 }
 
 static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken)
@@ -229,7 +274,7 @@ static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *momen
 
 	if (rc != DONE)
 		return rc;
-	alone = same_lists(&a.pulse, &r->pulse) && a.pulse.words.switches == r->pulse.words.switches &&
+	alone = a.suspect && same_lists(&a.pulse, &r->pulse) && a.pulse.words.switches == r->pulse.words.switches &&
 		a.suspect->address == r->suspect;
 	if (alone && r->blocked && a.before.slices == r->slices && same_words(&a.pulse.words, &r->pulse.words)) {
 		*taken = DT_TAKEN_SAME;
@@ -242,11 +287,12 @@ static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *momen
 	if (rc != DONE)
 		return rc;
 	*taken = DT_TAKEN_PROVEN;
-	r->suspect = a.suspect->address;
 	r->pulse = a.pulse;
-	r->blocked = !a.running;
+	r->blocked = a.suspect && !a.running;
+	r->suspect = a.suspect ? a.suspect->address : a.pulse.words.holder;
 	r->slices = a.before.slices;
-	dt_recorder_suspect_state(r, a.suspect, a.running ? NULL : &a.call, &a.after);
+	if (a.suspect)
+		dt_recorder_suspect_state(r, a.suspect, a.running ? NULL : &a.call, &a.after);
 	return DONE;
 }
 
@@ -262,6 +308,7 @@ static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *e
 	if (rc < 0)
 		return rc;
 	*taken = DT_TAKEN_LADDER;
+	r->seen_ns = dt_clock_ns() - look->window_ns;
 	r->blocked = false;
 	r->interpreter = look->walk.interpreters[0];
 	r->suspect = look->walk.interpreters[0].gil.holder;
@@ -291,10 +338,8 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 			break;
 	}
 	if (rc == DONE) {
-		bool late = dt_clock_ns() > moment->late_ns;
-
 		dt_recorder_other_states(r);
-		dt_recorder_judge(r, late);
+		dt_recorder_judge(r, *taken != DT_TAKEN_SAME && r->seen_ns > moment->late_ns);
 		return 0;
 	}
 	if (!r->replaced && r->count && !moment->ladder) {
@@ -306,7 +351,7 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 	if (r->replaced || (code != DT_EENDED && dt_live_replaced(r->live, r->python->runtime)))
 		return fail_replaced(r, err);
 	if (code == 0)
-		dt_recorder_judge(r, dt_clock_ns() > moment->late_ns);
+		dt_recorder_judge(r, r->seen_ns > moment->late_ns);
 	return code;
 }
 

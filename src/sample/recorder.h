@@ -49,6 +49,7 @@ struct dt_recorded {
 	uint64_t digest[2]; /* of the stack */
 	bool counted;       /* sched is valid */
 	bool ran;           /* it was on a CPU since the last look */
+	bool was_running;   /* in the last look */
 	bool met;           /* in the look that is being taken */
 };
 

@@ -22,6 +22,7 @@ struct dt_recorder {
 	uint64_t slices;                        /* how often its thread had been put on a CPU */
 	bool blocked;                           /* it was */
 	int cpu;                                /* that it was on */
+	uint64_t seen_ns;                       /* dt_clock_ns() when the threads of the last look stood */
 	bool replaced;                          /* another program was met: this recorder is of no use any more */
 };
 
@@ -31,6 +32,9 @@ void dt_recorder_begin(struct dt_recorder *recorder);
 /* Takes the threads of a look over: those that are new get a number, those that are gone are dropped. look is NULL for
  * a walk of the short way. 0 or -ENOMEM. */
 int dt_recorder_meet(struct dt_recorder *recorder, const struct dt_walk *walk, const struct dt_look *look);
+
+/* Adds a thread that the next look at all threads will meet, or drop. NULL: it cannot be told which thread it is. */
+struct dt_recorded *dt_recorder_adopt(struct dt_recorder *recorder, const struct dt_walk_thread *walk);
 
 /* Takes over the stack of one thread. */
 void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *walk);
