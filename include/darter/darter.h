@@ -227,7 +227,13 @@ DT_API int dt_record_tend(struct dt_recording *recording, double seconds, dt_rec
 			  struct dt_error *err);
 DT_API void dt_record_status(const struct dt_recording *recording, struct dt_record_status *status);
 
-/* Goes on in another file. */
+/* Writes what is there now, so that the file can be read up to this moment. As dt_record_end() if that failed. */
+DT_API int dt_record_flush(struct dt_recording *recording, struct dt_error *err);
+
+/* Goes on in another file, which begins with a copy of all that is in the old one, and whose offset is at its end. */
+DT_API void dt_record_resume(struct dt_recording *recording, int fd);
+
+/* Goes on in another file, which has nothing of what is in the old one. */
 DT_API int dt_record_move(struct dt_recording *recording, int fd, struct dt_error *err);
 
 /* Ends the recording and writes the last of it. DT_ERUNTIME with the reason if that failed: dt_record_move() and again.
@@ -274,7 +280,8 @@ struct dt_profile_format {
 	const char *alias;             /* another name that is accepted; NULL: none */
 	const char *const *extensions; /* with the dot, longest first, ended by NULL: ".trace.json" */
 	const char *description;
-	/* 0, DT_EMEMORY, or DT_ERUNTIME with errno set when out does not take it. */
+	/* 0, DT_EMEMORY, or DT_ERUNTIME with errno set when out does not take it. NULL: it is the recording itself,
+	 * which dt_show_recording() writes anew, whole and without what was damaged. */
 	int (*render)(struct dt_view *view, const struct dt_profile_render *render, FILE *out);
 };
 
@@ -291,6 +298,20 @@ DT_API const struct dt_profile_format *dt_profile_format_by_file(const char *fil
 DT_API int dt_show_recording(int fd, const char *name, const struct dt_profile_format *format,
 			     const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,
 			     char warning[DT_WARNING_SIZE], struct dt_error *err);
+
+/* A recording that was made, for programs: docs/json.md. */
+struct dt_failure;
+struct dt_record_result {
+	struct dt_record_status status;
+	double rate;        /* that was asked for */
+	const char *format; /* name */
+	const char *reason; /* why it ended: "duration", "signal", "ended", "program" */
+	const char **files; /* that are there now, oldest first */
+	size_t file_count;
+	const struct dt_failure *failures;
+	size_t failure_count;
+};
+DT_API int dt_render_record_json(const struct dt_record_result *result, FILE *out);
 
 /* ---- a host ---- */
 
@@ -330,6 +351,40 @@ DT_API void dt_process_list_free(struct dt_process_list *list);
  * *pids. */
 DT_API int dt_find(const char *regex, int **pids, size_t *count, struct dt_error *err);
 DT_API int dt_children(int pid, int **pids, size_t *count, struct dt_error *err);
+
+/* A short name for what a process runs, for the names of files: "server" of "/usr/bin/python3 -u /srv/server.py", made
+ * of letters, digits, '.', '_' and '-'. "python" if nothing is known. */
+DT_API void dt_process_name(int pid, char *name, size_t size);
+
+/* Processes that come while one looks: new ones whose command line matches, or that are descendants of others. */
+struct dt_arrivals;
+struct dt_arrival_options {
+	const int *roots; /* by number */
+	size_t root_count;
+	const char *const *names; /* regular expressions over the command line: any of them */
+	size_t name_count;
+	bool all;
+	bool children; /* of roots, of those that match, and their children */
+};
+
+/* What is there already is not new. The options are borrowed. */
+DT_API int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_arrivals **arrivals,
+			   struct dt_error *err);
+
+/* Those that may be Python and have to be asked for now, to be attached; each is told until dt_arrivals_told() says
+ * that it need not be. Cheap enough for 50 times a second. The list lives until the next call. */
+DT_API int dt_arrivals_ask(struct dt_arrivals *arrivals, const int **pids, size_t *count, struct dt_error *err);
+
+/* What became of a process: 0 or DT_E*. One that is no Python, or not yet, is told again now and then: it may become
+ * another program. This also goes for one that was never told, such as a child that was there from the beginning. */
+DT_API void dt_arrivals_told(struct dt_arrivals *arrivals, int pid, int code);
+
+/* A process joined that is not one of the roots: its children count, too. */
+DT_API void dt_arrivals_root(struct dt_arrivals *arrivals, int pid);
+
+/* Whether any of the processes that were given by number, Python or not, has not ended yet. */
+DT_API bool dt_arrivals_rooted(const struct dt_arrivals *arrivals);
+DT_API void dt_arrivals_free(struct dt_arrivals *arrivals);
 
 /* ---- showing ---- */
 

@@ -4,10 +4,19 @@
 
 #include <string.h>
 
+/* What every other one is made of. */
+static const char *const recording_extensions[] = {".darter", NULL};
+static const struct dt_profile_format recording = {
+    .name = "darter",
+    .extensions = recording_extensions,
+    .description = "the recording itself, from which 'darter report' makes any of the others later",
+};
+
 static const struct dt_profile_format *const table[] = {
     &dt_profile_summary,
     &dt_profile_folded,
     &dt_profile_svg,
+    &recording,
     &dt_profile_speedscope,
     &dt_profile_chrome,
     NULL,

@@ -344,6 +344,25 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 	status->rung = rung_of(r, &status->why);
 }
 
+int dt_record_flush(struct dt_recording *r, struct dt_error *err)
+{
+	int rc = r->ended_ns ? 0 : dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
+
+	if (rc == 0)
+		rc = write_block(r);
+	if (rc < 0)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (r->failed && err)
+		*err = r->err;
+	return r->failed ? DT_ERUNTIME : 0;
+}
+
+void dt_record_resume(struct dt_recording *r, int fd)
+{
+	dt_writer_resume(r->writer, fd);
+	r->failed = false;
+}
+
 int dt_record_move(struct dt_recording *r, int fd, struct dt_error *err)
 {
 	int rc = dt_writer_move(r->writer, fd, err);

@@ -26,6 +26,9 @@ int dt_writer_flush(struct dt_writer *writer, struct dt_error *err);
  * it was, and the writer stays with the old one. */
 int dt_writer_move(struct dt_writer *writer, int fd, struct dt_error *err);
 
+/* Goes on in another file that begins with a copy of all that is in the old one, and whose offset is at its end. */
+void dt_writer_resume(struct dt_writer *writer, int fd);
+
 /* The last block: meta and quality. */
 int dt_writer_end(struct dt_writer *writer, struct dt_error *err);
 

@@ -258,6 +258,12 @@ int dt_writer_move(struct dt_writer *writer, int fd, struct dt_error *err)
 	return 0;
 }
 
+void dt_writer_resume(struct dt_writer *writer, int fd)
+{
+	writer->output.fd = fd;
+	writer->output.end = find_end(fd);
+}
+
 int dt_writer_end(struct dt_writer *writer, struct dt_error *err)
 {
 	int rc = dt_writer_flush(writer, err);

@@ -146,7 +146,7 @@ static void test_table_of_formats(void **state)
 		assert_ptr_equal(dt_profile_format_by_name((*format)->name), *format);
 		if ((*format)->alias)
 			assert_ptr_equal(dt_profile_format_by_name((*format)->alias), *format);
-		assert_non_null((*format)->render);
+		assert_int_equal((*format)->render == NULL, !strcmp((*format)->name, "darter"));
 		assert_true(strlen((*format)->description) > 10);
 		for (const char *const *extension = (*format)->extensions; *extension; extension++) {
 			char file[64];

@@ -227,8 +227,11 @@ static void test_a_full_disk_is_told(void **state)
 
 	(void)state;
 	for (const struct dt_profile_format *const *format = dt_profile_formats(); *format; format++) {
-		FILE *full = fopen("/dev/full", "w");
+		FILE *full;
 
+		if (!(*format)->render)
+			continue; /* the recording itself */
+		full = fopen("/dev/full", "w");
 		assert_non_null(full);
 		setvbuf(full, NULL, _IONBF, 0);
 		assert_int_equal((*format)->render(view, &how, full), DT_ERUNTIME);
