@@ -353,8 +353,8 @@ DT_API int dt_find(const char *regex, int **pids, size_t *count, struct dt_error
 DT_API int dt_children(int pid, int **pids, size_t *count, struct dt_error *err);
 
 /* A short name for what a process runs, for the names of files: "server" of "/usr/bin/python3 -u /srv/server.py", made
- * of letters, digits, '.', '_' and '-'. "python" if nothing is known. */
-DT_API void dt_process_name(int pid, char *name, size_t size);
+ * of letters, digits, '.', '_' and '-'. "python" if nothing is known. command: its command line; NULL: that of pid. */
+DT_API void dt_process_name(int pid, const char *command, char *name, size_t size);
 
 /* Processes that come while one looks: new ones whose command line matches, or that are descendants of others. */
 struct dt_arrivals;

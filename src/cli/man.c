@@ -46,9 +46,9 @@ static void put_options(FILE *out, const struct dt_option *option)
 			fprintf(out, " _%s_", option->value);
 		fputs("\n\t", out);
 		put(out, option->help);
-		if (option->kind == DT_VALUE_FORMAT) {
+		if (option->kind == DT_VALUE_FORMAT || option->kind == DT_VALUE_PROFILE_FORMAT) {
 			fputs(" One of: ", out);
-			dt_help_formats(out, ", ");
+			dt_help_formats(out, option->kind, ", ");
 			putc('.', out);
 		}
 		fputs("\n\n", out);

@@ -32,14 +32,15 @@ static void make_name(const char *command, char *name, size_t size)
 		snprintf(name, size, "python");
 }
 
-void dt_process_name(int pid, char *name, size_t size)
+void dt_process_name(int pid, const char *command, char *name, size_t size)
 {
 	struct dt_arena arena;
 	struct dt_proc proc;
-	const char *command;
 
 	snprintf(name, size, "python");
-	if (dt_proc_open(pid, &proc) < 0)
+	if (command)
+		make_name(command, name, size);
+	if (command || dt_proc_open(pid, &proc) < 0)
 		return;
 	dt_arena_init(&arena, 0);
 	command = dt_proc_command(&proc, &arena);
