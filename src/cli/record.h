@@ -3,6 +3,7 @@
 #define DT_CLI_RECORD_H
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "cli/dump.h"
 #include "cli/showing.h"
@@ -72,9 +73,11 @@ struct dt_record_run {
 	const struct dt_common *common;
 	struct dt_recording *recording;
 	struct dt_data data;
-	char *output; /* of the file that is being recorded; NULL: none is kept */
-	char *stem;   /* what made names begin with */
-	char **files; /* results that are there, oldest first */
+	char *output;    /* of the file that is being recorded; NULL: none is kept */
+	char *stem;      /* what made names begin with */
+	time_t named_at; /* the last of them, */
+	unsigned named;  /* and its number within the second */
+	char **files;    /* results that are there, oldest first */
 	size_t file_count;
 	bool to_stdout;
 	struct dt_program program;

@@ -38,9 +38,8 @@ static void report(struct dt_record_run *run, const struct dt_error *err)
 	dt_report(run->common, err);
 }
 
-static void put_now(struct dt_buf *name)
+static void put_time(struct dt_buf *name, time_t now)
 {
-	time_t now = time(NULL);
 	struct tm local = {0};
 
 	localtime_r(&now, &local);
@@ -48,15 +47,19 @@ static void put_now(struct dt_buf *name)
 		      local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-/* A name with the time in it, which no file has. */
-static char *timed_name(const char *stem, const char *extension)
+/* A name with the time in it, which no file has and none of this run had; a number tells those of one second apart. */
+static char *timed_name(struct dt_record_run *run, const char *extension)
 {
+	time_t now = time(NULL);
+	unsigned first = now == run->named_at ? run->named + 1 : 1;
 	struct dt_buf name = DT_BUF_INIT, whole = DT_BUF_INIT;
 	char *copy;
 
-	dt_buf_puts(&name, stem);
-	put_now(&name);
-	for (unsigned i = 1; i <= MOST; i++) {
+	dt_buf_puts(&name, run->stem);
+	put_time(&name, now);
+	run->named_at = now;
+	for (unsigned i = first; i < first + MOST; i++) {
+		run->named = i;
 		dt_buf_clear(&whole);
 		if (i == 1)
 			dt_buf_printf(&whole, "%s%s", name.data, extension);
@@ -125,7 +128,7 @@ int dt_record_name_output(struct dt_record_run *run, struct dt_error *err)
 	if (output && command->rotate == 0)
 		run->output = strdup(output);
 	else
-		run->output = run->stem ? timed_name(run->stem, extension_of(run)) : NULL;
+		run->output = run->stem ? timed_name(run, extension_of(run)) : NULL;
 	return run->output ? dt_result_check(run->output, err) : dt_fail(err, DT_EMEMORY, "out of memory");
 }
 

@@ -146,7 +146,6 @@ int dt_show_format(void *options, const char *value, struct dt_error *err)
 int dt_showing_settle(struct dt_showing *showing, const char *usual, struct dt_error *err)
 {
 	bool named = showing->output && strcmp(showing->output, "-") != 0 && strncmp(showing->output, "/dev/", 5) != 0;
-
 	int code = named ? dt_result_check(showing->output, err) : 0;
 
 	if (code || showing->format)
