@@ -71,8 +71,10 @@ def stacks(file, *options, check=0):
 
 def processes(file):
     """Ids of the processes in a recording; also in one that is not ended yet."""
-    text = darter("report", "-q", file, "--idle", "--threads", "-f", "chrome").stdout
-    return {int(pid) for pid in re.findall(r'"pid":(\d+)', text)}
+    folded = darter("report", "-q", file, "--idle", "--threads", "-f", "folded").stdout
+    several = {int(pid) for pid in re.findall(r"^process (\d+) ", folded, re.M)}
+    alone = re.match(r"Recorded process (\d+) ", darter("report", "-q", file).stdout)
+    return several or ({int(alone[1])} if alone and folded else set())
 
 
 def functions(file, *options):

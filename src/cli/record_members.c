@@ -154,7 +154,7 @@ void dt_record_member_ended(void *context, int pid, const struct dt_error *why)
 	if (why->code != DT_EENDED && why->code != DT_ENOTFOUND && why->code != DT_ENOTPYTHON)
 		fail(run, pid, why);
 	else if (run->common->verbose && !run->program.pid)
-		dt_record_tell(run, "process %d ended", pid);
+		dt_record_tell(run, "%s", why->message);
 }
 
 bool dt_record_is_over(const struct dt_record_run *run)
