@@ -19,12 +19,14 @@
 
 #include "base/util.h"
 
-#define RING_BYTES ((size_t)8 << 20)
-#define LATE_NS    200000u /* after which a look is not one of its moment any more */
-#define PERCH_RATE 5000.0  /* above, we would take the CPU away from the target */
-#define NS_PER_S   1000000000u
-#define MOVES      2        /* to the CPU of a thread that goes from one to another */
-#define OVER_NS    2000000u /* a round that is over by so much is not made longer by looks that stop threads */
+#define RING_BYTES    ((size_t)8 << 20)
+#define LATE_NS       200000u /* after which a look is not one of its moment any more */
+#define PERCH_RATE    5000.0  /* above, we would take the CPU away from the target */
+#define NS_PER_S      1000000000u
+#define LET_GO_NS     UINT64_C(20000000)
+#define LET_GO_NAP_NS 50000
+#define MOVES         2        /* to the CPU of a thread that goes from one to another */
+#define OVER_NS       2000000u /* a round that is over by so much is not made longer by looks that stop threads */
 
 struct dt_watcher {
 	struct dt_watcher_options options;
@@ -32,11 +34,12 @@ struct dt_watcher {
 	struct dt_tally tally;
 	uint64_t began_ns;
 	struct dt_seat seat;
+	struct dt_stop stop;
 	_Atomic int seat_kind;
 	_Atomic(const char *) seat_why;
 	_Atomic(struct dt_subject *) inbox, outbox;
 	_Atomic uint64_t cpu_ns;
-	atomic_bool stop;
+	atomic_bool quit;
 	struct dt_subject *subjects; /* that are looked at */
 	uint64_t random;
 	pthread_t thread;
@@ -84,10 +87,12 @@ struct moment {
 	uint64_t woke_ns, late_ns;
 };
 
+enum way { SHORT, STOP, LADDER };
+
 /* One look. False if the process is to be dropped. */
-static bool take(const struct moment *m, struct dt_subject *subject, bool ladder, enum dt_taken *taken)
+static bool take(const struct moment *m, struct dt_subject *subject, enum way way, enum dt_taken *taken)
 {
-	const struct dt_moment moment = {&m->w->seat, ladder, m->late_ns};
+	const struct dt_moment moment = {&m->w->seat, way == STOP ? &m->w->stop : NULL, way == LADDER, m->late_ns};
 
 	subject->code = dt_recorder_take(subject->recorder, &moment, taken, &subject->err);
 	return subject->code == 0;
@@ -99,7 +104,7 @@ static bool follow(const struct moment *m, struct dt_subject *subject, enum dt_t
 	for (int i = 0; i < MOVES && *taken == DT_TAKEN_AWAY && dt_clock_ns() < m->late_ns; i++) {
 		if (!dt_seat_move(&m->w->seat, dt_recorder_cpu(subject->recorder)))
 			return true;
-		if (!take(m, subject, false, taken))
+		if (!take(m, subject, SHORT, taken))
 			return false;
 	}
 	return true;
@@ -108,13 +113,17 @@ static bool follow(const struct moment *m, struct dt_subject *subject, enum dt_t
 /* What the short way could not see. */
 static bool settle(const struct moment *m, struct dt_subject *subject, enum dt_taken *taken)
 {
+	const struct dt_watcher_options *options = &m->w->options;
+
 	m->w->tally.settled++;
-	if (!m->w->options.pause_always && !follow(m, subject, taken))
+	if (!options->pause_always && !follow(m, subject, taken))
+		return false;
+	if (*taken == DT_TAKEN_AWAY && options->pause && dt_clock_ns() < m->late_ns && !take(m, subject, STOP, taken))
 		return false;
 	if (*taken != DT_TAKEN_AWAY && *taken != DT_TAKEN_HARD)
 		return true;
 	if (dt_clock_ns() < m->late_ns + OVER_NS)
-		return take(m, subject, true, taken);
+		return take(m, subject, LADDER, taken);
 	dt_recorder_pass(subject->recorder);
 	return true;
 }
@@ -123,7 +132,7 @@ static void look_at(const struct moment *m, struct dt_subject *subject)
 {
 	enum dt_taken taken = DT_TAKEN_HARD;
 
-	if (take(m, subject, false, &taken) && (taken == DT_TAKEN_AWAY || taken == DT_TAKEN_HARD))
+	if (take(m, subject, SHORT, &taken) && (taken == DT_TAKEN_AWAY || taken == DT_TAKEN_HARD))
 		settle(m, subject, &taken);
 }
 
@@ -158,6 +167,18 @@ static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 	return next > now ? next : now;
 }
 
+/* A thread that is to stop and has not is let go as soon as it has. */
+static void let_go(struct dt_watcher *w)
+{
+	uint64_t until = dt_clock_ns() + LET_GO_NS;
+
+	while (w->stop.tid && dt_clock_ns() < until) {
+		dt_stop_poll(&w->stop);
+		if (w->stop.tid)
+			nanosleep(&(struct timespec){.tv_nsec = LET_GO_NAP_NS}, NULL);
+	}
+}
+
 static void *watch(void *argument)
 {
 	struct dt_watcher *w = argument;
@@ -169,12 +190,14 @@ static void *watch(void *argument)
 	atomic_store(&w->seat_why, w->seat.why);
 	atomic_store(&w->seat_kind, (int)w->seat.kind);
 	due = dt_clock_ns();
-	while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+	while (!atomic_load_explicit(&w->quit, memory_order_relaxed)) {
 		due = next_instant(w, due);
 		if (due > dt_clock_ns())
 			sleep_until(due);
 		take_in(w);
+		dt_stop_poll(&w->stop);
 		round_of_all(w, due);
+		let_go(w);
 		atomic_store_explicit(&w->cpu_ns, dt_cpu_ns(), memory_order_relaxed);
 	}
 	dt_seat_leave(&w->seat);
@@ -245,7 +268,7 @@ uint64_t dt_watcher_cpu_ns(const struct dt_watcher *w)
 
 void dt_watcher_stop(struct dt_watcher *w)
 {
-	if (atomic_exchange(&w->stop, true))
+	if (atomic_exchange(&w->quit, true))
 		return;
 	pthread_join(w->thread, NULL);
 	take_in(w);

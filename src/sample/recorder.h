@@ -15,6 +15,7 @@
 #include "proc/thread_files.h"
 #include "sample/sampler.h"
 #include "sample/seat.h"
+#include "sample/stop.h"
 
 struct dt_recorder;
 
@@ -63,6 +64,7 @@ enum dt_taken {
 
 struct dt_moment {
 	const struct dt_seat *seat; /* of the calling thread */
+	struct dt_stop *stop;       /* NULL: nobody may be stopped in this look */
 	bool ladder;                /* may the long way be taken? The first look takes it in any case */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then */
