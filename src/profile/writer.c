@@ -152,8 +152,10 @@ static void make_block(struct dt_writer *writer, enum file_block type)
 
 	dt_buf_clear(block);
 	dt_buf_append(block, space, sizeof(space));
-	if (!writer->packer || !file_pack(writer->packer, block, payload->data, payload->length)) {
+	if (!writer->packer || !file_pack(writer->packer, block, payload->data, payload->length) ||
+	    (block->length - FILE_BLOCK) * FILE_RATIO < payload->length) {
 		head.packing = FILE_STORED;
+		block->length = FILE_BLOCK;
 		dt_buf_append(block, payload->data, payload->length);
 	}
 	if (block->failed)
