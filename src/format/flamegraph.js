@@ -156,11 +156,13 @@
 	}
 
 	function layout() {
-		const outer = Math.max(document.documentElement.clientWidth || window.innerWidth, LEAST);
-		const height = Math.max(TOP + rows * ROW + 34, window.innerHeight - 4);
-		width = outer - 2 * PAD;
+		// The height first: it decides whether a scroll bar takes some of the width.
+		const height = TOP + rows * ROW + 34;
 		svg.removeAttribute("viewBox");
-		put(svg, {width: outer, height});
+		put(svg, {width: "100%", height});
+		const outer = Math.max(document.documentElement.clientWidth || window.innerWidth, LEAST);
+		width = outer - 2 * PAD;
+		put(svg, {width: outer});
 		put(get("back"), {width: outer, height});
 		put(get("lid"), {width: outer});
 		put(get("line"), {x2: outer});
@@ -333,6 +335,9 @@
 
 	document.addEventListener("keydown", function (event) {
 		const control = event.ctrlKey || event.metaKey;
+		// As a part of a page, its keys are its own only while it has the focus.
+		if (svg !== document.documentElement && !svg.contains(document.activeElement))
+			return;
 		if (control && event.key === "f" && document.activeElement !== field) {
 			// A second Ctrl-F is the browser's own search.
 			field.focus();

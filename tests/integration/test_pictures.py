@@ -147,6 +147,21 @@ def test_keys_are_enough():
         assert widths(page) == {name: round(box["width"], 1) for name, box in before.items()}
 
 
+@each(["down", "up"])
+def test_a_deep_stack_scrolls_under_its_head(way):
+    """Also where scroll bars take some of the width."""
+    lines = recordings.line(1, 1, "t", "running", 100, *(f"f{depth}@/srv/a.py:{depth + 1}" for depth in range(150)))
+    with shown(lines, height=400, scrollbars=True) as page:
+        if way == "up":
+            page.key("i")
+        for _ in range(150):
+            page.key("ArrowDown" if way == "down" else "ArrowUp")
+        box = frames(page)["f149"]
+        assert box["focused"] and 60 <= box["y"] <= 400 - box["height"], box
+        wait_for(lambda: page.value("document.querySelector('.title').getBoundingClientRect().y") < 30, "the head follows")
+        assert page.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
 def test_next_match_flip_and_help():
     with shown() as page:
         page.key("/")
