@@ -5,6 +5,8 @@
 #include <string.h>
 
 static const struct dt_profile_format *const table[] = {
+    &dt_profile_summary,
+    &dt_profile_folded,
     &dt_profile_svg,
     &dt_profile_speedscope,
     &dt_profile_chrome,

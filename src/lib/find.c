@@ -3,6 +3,8 @@
  * out. One that may not be looked into is found by its name, so that asking for it says why and not "none". One whose
  * command line or files do not answer is left out.
  */
+#include <stdlib.h>
+
 #include "base/patience.h"
 #include "base/regex.h"
 #include "base/util.h"

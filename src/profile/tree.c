@@ -25,16 +25,16 @@ struct builder {
 	struct dt_error *err;
 };
 
-static int fail(struct builder *b, const char *what)
+static void fail(struct builder *b, const char *what)
 {
 	if (!b->code)
-		b->code = dt_fail(b->err, DT_EMEMORY, "%s", what);
-	return b->code;
+		dt_fail(b->err, DT_EMEMORY, "%s", what);
+	b->code = DT_EMEMORY;
 }
 
-static int no_memory(struct builder *b)
+static void no_memory(struct builder *b)
 {
-	return fail(b, "there is not enough memory for the call tree of this recording");
+	fail(b, "there is not enough memory for the call tree of this recording");
 }
 
 /* ---- nodes ---- */
@@ -77,14 +77,17 @@ static bool grow(struct builder *b)
 		size_t wanted = b->capacity ? b->capacity * 2 : 256;
 		struct dt_node *grown = realloc(b->nodes, wanted * sizeof(*grown));
 
-		if (!grown)
-			return no_memory(b), false;
+		if (!grown) {
+			no_memory(b);
+			return false;
+		}
 		b->nodes = grown;
 		b->capacity = wanted;
 	}
-	if (b->count * 2 >= b->slot_count && !grow_slots(b))
-		return no_memory(b), false;
-	return true;
+	if (b->count * 2 < b->slot_count || grow_slots(b))
+		return true;
+	no_memory(b);
+	return false;
 }
 
 /* The child of a node that is this, made if there is none yet; 0 on failure. */
@@ -171,7 +174,7 @@ static void add_by_thread(struct builder *b)
 	const struct dt_profile_run *runs = dt_profile_runs(b->view->profile);
 	struct dt_profile_counts counts = dt_profile_counts(b->view->profile);
 	dt_auto_free uint32_t *end = calloc((size_t)counts.threads + 2, sizeof(uint32_t));
-	dt_auto_free uint32_t *order = malloc((counts.runs + 1) * sizeof(uint32_t));
+	dt_auto_free uint32_t *order = calloc(counts.runs + 1, sizeof(uint32_t));
 	size_t at = 0;
 
 	if (!end || !order) {

@@ -10,14 +10,15 @@
 
 static int no_memory(struct dt_error *err)
 {
-	return dt_fail(err, DT_EMEMORY, "there is not enough memory to look at this recording");
+	dt_fail(err, DT_EMEMORY, "there is not enough memory to look at this recording");
+	return DT_EMEMORY;
 }
 
 static int choose_threads(struct dt_view *view, struct dt_error *err)
 {
 	const struct dt_view_options *options = &view->options;
 	uint32_t count = dt_profile_counts(view->profile).threads;
-	regex_t regex;
+	regex_t regex = {0};
 	int code;
 
 	if (options->thread_name) {
@@ -214,12 +215,15 @@ uint32_t dt_view_line(const struct dt_view *view, uint32_t location)
 	return view->options.functions ? dt_profile_function_at(view->profile, at->function)->first_line : at->line;
 }
 
-const char *dt_view_file(const struct dt_view *view, uint32_t location)
+const char *dt_view_function_file(const struct dt_view *view, uint32_t function)
 {
-	uint32_t function = dt_profile_location_at(view->profile, location)->function;
-
 	return dt_short_name(&view->names,
 			     dt_profile_text(view->profile, dt_profile_function_at(view->profile, function)->file));
+}
+
+const char *dt_view_file(const struct dt_view *view, uint32_t location)
+{
+	return dt_view_function_file(view, dt_profile_location_at(view->profile, location)->function);
 }
 
 const char *dt_view_mark(const struct dt_profile_run *run)

@@ -32,8 +32,8 @@ struct dt_view_options {
 
 struct dt_view;
 
-/* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. The profile is borrowed, and must not
- * be added to while there is a view of it. */
+/* DT_EUSAGE with a sentence that quotes a regular expression that makes no sense. options may be NULL. The profile is
+ * borrowed, and must not be added to while there is a view of it. */
 int dt_view_new(const struct dt_profile *profile, const struct dt_view_options *options, struct dt_view **view,
 		struct dt_error *err);
 void dt_view_free(struct dt_view *view);
@@ -52,6 +52,7 @@ const uint32_t *dt_view_frames(struct dt_view *view, uint32_t stack, size_t *cou
  * The text lives as long as the view. */
 uint32_t dt_view_line(const struct dt_view *view, uint32_t location);
 const char *dt_view_file(const struct dt_view *view, uint32_t location);
+const char *dt_view_function_file(const struct dt_view *view, uint32_t function);
 
 /* What is said instead of a stack: "[running, stack not seen]", "[no Python frames]"; or what is put inside of one
  * that is torn: "[torn]". NULL: nothing. The same words are the same pointer. */
