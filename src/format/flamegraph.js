@@ -47,13 +47,18 @@
 
 	// ---- words ----
 
+	// As in the file: "850 ns", "12.3 ms", "2m05s", "3h07m".
 	function time(ns) {
-		const [size, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "\u00b5s"] : [1, "ns"];
+		const seconds = Math.round(ns / 1e9), two = (number) => String(number).padStart(2, "0");
+		if (ns >= 99.95e9)
+			return seconds < 3600 ? Math.floor(seconds / 60) + "m" + two(seconds % 60) + "s" :
+				Math.floor(seconds / 3600) + "h" + two(Math.floor(seconds / 60) % 60) + "m";
+		const [size, unit] = ns >= 999.5e6 ? [1e9, "s"] : ns >= 999.5e3 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
 		const value = ns / size;
-		return value.toFixed(size === 1 || value >= 100 ? 0 : value >= 10 ? 1 : 2) + " " + unit;
+		return value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + unit;
 	}
 
-	const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + " %";
+	const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + "%";
 
 	// Columns that a text takes: characters of East Asia and signs beyond take two.
 	function columns(text) {
