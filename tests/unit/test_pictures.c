@@ -1,7 +1,6 @@
 /* The flame graph, speedscope's JSON and Chrome's trace events: their bytes, their bounds, and which file is which. */
 #include "unit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
