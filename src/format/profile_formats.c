@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+/* clang-format off */
 static const struct dt_profile_format *const table[] = {
     &dt_profile_summary,
     &dt_profile_folded,
@@ -12,6 +13,7 @@ static const struct dt_profile_format *const table[] = {
     &dt_profile_chrome,
     NULL,
 };
+/* clang-format on */
 
 const struct dt_profile_format *const *dt_profile_formats(void)
 {
