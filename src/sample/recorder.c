@@ -300,11 +300,12 @@ static enum attempt look_at_all(struct dt_recorder *r, const struct dt_moment *m
 	return DONE;
 }
 
-/* Can only the suspect have run since the last look? */
+/* Can only the suspect have run since the last look? Where nobody counts how often the GIL changes hands, others may
+ * have had it meanwhile. */
 static bool is_alone(const struct dt_recorder *r, const struct attempt_state *a)
 {
-	return a->suspect && same_lists(&a->pulse, &r->pulse) && a->pulse.words.switches == r->pulse.words.switches &&
-	       a->suspect->address == r->suspect;
+	return a->suspect && (r->count == 1 || dt_walk_gil_counted(r->python)) && same_lists(&a->pulse, &r->pulse) &&
+	       a->pulse.words.switches == r->pulse.words.switches && a->suspect->address == r->suspect;
 }
 
 /* Looks at what can have changed, while the suspect stands. */
