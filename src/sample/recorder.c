@@ -30,6 +30,7 @@ int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struc
 	r->live = live;
 	r->python = python;
 	r->cpu = -1;
+	r->has_clock = dt_proc_clock(proc, &r->clock) == 0;
 	dt_arena_init(&r->arena, 0);
 	rc = dt_sampler_new(proc, live, python, options, &r->sampler, err);
 	if (rc == 0 && dt_mem_open_image(live, &r->lane) < 0)
@@ -363,6 +364,7 @@ static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *e
 	*taken = DT_TAKEN_LADDER;
 	r->seen_ns = dt_clock_ns() - look->window_ns;
 	r->blocked = false;
+	r->others_ns = 0;
 	r->interpreter = look->walk.interpreters[0];
 	r->suspect = look->walk.interpreters[0].gil.holder;
 	if (dt_recorder_meet(r, &look->walk, look) < 0)
