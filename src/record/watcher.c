@@ -17,16 +17,19 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/event.h"
 #include "base/util.h"
 
-#define RING_BYTES    ((size_t)8 << 20)
-#define LATE_NS       200000u /* after which a look is not one of its moment any more */
-#define PERCH_RATE    5000.0  /* above, we would take the CPU away from the target */
-#define NS_PER_S      1000000000u
-#define LET_GO_NS     UINT64_C(20000000)
-#define LET_GO_NAP_NS 50000
-#define MOVES         2        /* to the CPU of a thread that goes from one to another */
-#define OVER_NS       2000000u /* a round that is over by so much is not made longer by looks that stop threads */
+#define RING_BYTES      ((size_t)8 << 20)
+#define LATE_NS         200000u /* after which a look is not one of its moment any more */
+#define PERCH_RATE      5000.0  /* above, we would take the CPU away from the target */
+#define NS_PER_S        1000000000u
+#define LET_GO_NS       UINT64_C(20000000)
+#define LET_GO_NAP_NS   50000
+#define LONGEST_STOP_NS NS_PER_S
+#define END_NS          UINT64_C(3000000000) /* in which a round is over, whatever happens */
+#define MOVES           2                    /* to the CPU of a thread that goes from one to another */
+#define OVER_NS         2000000u /* a round that is over by so much is not made longer by looks that stop threads */
 
 struct dt_watcher {
 	struct dt_watcher_options options;
@@ -43,6 +46,8 @@ struct dt_watcher {
 	struct dt_subject *subjects; /* that are looked at */
 	uint64_t random;
 	pthread_t thread;
+	struct dt_event ended;
+	bool stopped;
 };
 
 static void push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject)
@@ -201,6 +206,7 @@ static void *watch(void *argument)
 		atomic_store_explicit(&w->cpu_ns, dt_cpu_ns(), memory_order_relaxed);
 	}
 	dt_seat_leave(&w->seat);
+	dt_event_happen(&w->ended);
 	return NULL;
 }
 
@@ -217,7 +223,8 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 	w->began_ns = began_ns;
 	w->random = began_ns ^ (uint64_t)getpid() << 32;
 	w->ring = dt_ring_new(RING_BYTES);
-	if (!w->ring) {
+	if (!w->ring || dt_event_init(&w->ended) < 0) {
+		dt_ring_free(w->ring);
 		free(w);
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	}
@@ -227,6 +234,7 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 	rc = pthread_create(&w->thread, NULL, watch, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
+		dt_event_destroy(&w->ended);
 		dt_ring_free(w->ring);
 		free(w);
 		return dt_fail(err, DT_ERUNTIME, "no thread can be made: %s", strerror(rc));
@@ -266,11 +274,22 @@ uint64_t dt_watcher_cpu_ns(const struct dt_watcher *w)
 	return atomic_load(&w->cpu_ns);
 }
 
-void dt_watcher_stop(struct dt_watcher *w)
+bool dt_watcher_hangs(const struct dt_watcher *w)
 {
-	if (atomic_exchange(&w->quit, true))
-		return;
+	uint64_t began = atomic_load_explicit(&w->stop.began_ns, memory_order_relaxed);
+
+	return began && dt_clock_ns() > began + LONGEST_STOP_NS;
+}
+
+bool dt_watcher_stop(struct dt_watcher *w)
+{
+	if (w->stopped)
+		return true;
+	atomic_store(&w->quit, true);
+	if (!dt_event_await_until(&w->ended, dt_clock_ns() + (uint64_t)(NS_PER_S * 2 / w->options.rate) + END_NS))
+		return false;
 	pthread_join(w->thread, NULL);
+	w->stopped = true;
 	take_in(w);
 	while (w->subjects) {
 		struct dt_subject *subject = w->subjects;
@@ -278,13 +297,14 @@ void dt_watcher_stop(struct dt_watcher *w)
 		w->subjects = subject->next;
 		push(&w->outbox, subject);
 	}
+	return true;
 }
 
 void dt_watcher_free(struct dt_watcher *w)
 {
 	if (!w)
 		return;
-	dt_watcher_stop(w);
+	dt_event_destroy(&w->ended);
 	dt_ring_free(w->ring);
 	free(w);
 }
