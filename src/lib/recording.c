@@ -158,8 +158,8 @@ static int hand_over(struct dt_recording *r, struct member *member, struct dt_er
 	    intern(r, version, &told.version) < 0 || intern(r, target->container, &told.container) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	member->number = (uint32_t)++r->joined;
-	rc = dt_subject_new(member->number, &target->proc, target->live, &target->python, &looking, &member->subject,
-			    err);
+	rc = dt_subject_new(member->number, &target->proc, target->live, &target->python, &looking,
+			    dt_watcher_pool(r->watcher), &member->subject, err);
 	if (rc < 0)
 		return rc;
 	member->subject->owner = member;

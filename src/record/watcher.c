@@ -20,9 +20,9 @@
 #include "base/event.h"
 #include "base/util.h"
 
-#define RING_BYTES      ((size_t)8 << 20)
-#define LATE_NS         200000u /* after which a look is not one of its moment any more */
-#define PERCH_RATE      5000.0  /* above, we would take the CPU away from the target */
+#define RING_BYTES      ((size_t)2 << 20) /* some seconds at 1,000 samples a second */
+#define LATE_NS         200000u           /* after which a look is not one of its moment any more */
+#define PERCH_RATE      5000.0            /* above, we would take the CPU away from the target */
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
 #define LET_GO_NAP_NS   50000
@@ -34,6 +34,7 @@
 struct dt_watcher {
 	struct dt_watcher_options options;
 	struct dt_ring *ring;
+	struct dt_image_pool *pool;
 	struct dt_tally tally;
 	uint64_t began_ns;
 	struct dt_seat seat;
@@ -223,7 +224,9 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 	w->began_ns = began_ns;
 	w->random = began_ns ^ (uint64_t)getpid() << 32;
 	w->ring = dt_ring_new(RING_BYTES);
-	if (!w->ring || dt_event_init(&w->ended) < 0) {
+	w->pool = dt_image_pool_new();
+	if (!w->ring || !w->pool || dt_event_init(&w->ended) < 0) {
+		dt_image_pool_free(w->pool);
 		dt_ring_free(w->ring);
 		free(w);
 		return dt_fail(err, DT_EMEMORY, "out of memory");
@@ -235,6 +238,7 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
 		dt_event_destroy(&w->ended);
+		dt_image_pool_free(w->pool);
 		dt_ring_free(w->ring);
 		free(w);
 		return dt_fail(err, DT_ERUNTIME, "no thread can be made: %s", strerror(rc));
@@ -251,6 +255,11 @@ void dt_watcher_add(struct dt_watcher *w, struct dt_subject *subject)
 struct dt_subject *dt_watcher_ended(struct dt_watcher *w)
 {
 	return atomic_exchange(&w->outbox, NULL);
+}
+
+struct dt_image_pool *dt_watcher_pool(struct dt_watcher *w)
+{
+	return w->pool;
 }
 
 struct dt_ring *dt_watcher_ring(struct dt_watcher *w)
@@ -305,6 +314,7 @@ void dt_watcher_free(struct dt_watcher *w)
 	if (!w)
 		return;
 	dt_event_destroy(&w->ended);
+	dt_image_pool_free(w->pool);
 	dt_ring_free(w->ring);
 	free(w);
 }

@@ -27,6 +27,9 @@ void dt_watcher_add(struct dt_watcher *watcher, struct dt_subject *subject);
 /* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. */
 struct dt_subject *dt_watcher_ended(struct dt_watcher *watcher);
 
+/* For the processes that are handed to it: they are all looked at by one thread. */
+struct dt_image_pool *dt_watcher_pool(struct dt_watcher *watcher);
+
 struct dt_ring *dt_watcher_ring(struct dt_watcher *watcher);
 const struct dt_tally *dt_watcher_tally(const struct dt_watcher *watcher);
 

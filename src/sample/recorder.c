@@ -19,7 +19,8 @@
 #define FIRST_NS  200000000
 
 int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		    const struct dt_options *options, struct dt_recorder **recorder, struct dt_error *err)
+		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
+		    struct dt_error *err)
 {
 	struct dt_recorder *r = calloc(1, sizeof(*r));
 	int rc;
@@ -32,8 +33,8 @@ int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struc
 	r->cpu = -1;
 	r->has_clock = dt_proc_clock(proc, &r->clock) == 0;
 	dt_arena_init(&r->arena, 0);
-	rc = dt_sampler_new(proc, live, python, options, &r->sampler, err);
-	if (rc == 0 && dt_mem_open_image(live, &r->lane) < 0)
+	rc = dt_sampler_new(proc, live, python, options, pool, &r->sampler, err);
+	if (rc == 0 && dt_mem_open_image(live, pool, &r->lane) < 0)
 		rc = dt_fail(err, DT_EMEMORY, "out of memory");
 	if (rc < 0) {
 		dt_recorder_free(r);

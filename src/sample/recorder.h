@@ -70,9 +70,10 @@ struct dt_moment {
 			     that ran since the last look are unseen then */
 };
 
-/* All borrowed, and must outlive the recorder. */
+/* All borrowed, and must outlive the recorder. Those that are looked at by one thread may share a pool. */
 int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		    const struct dt_options *options, struct dt_recorder **recorder, struct dt_error *err);
+		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
+		    struct dt_error *err);
 void dt_recorder_free(struct dt_recorder *recorder);
 
 /* One look. 0 or an error of dt_sampler_look(); DT_EAGAIN also if another program runs in the process. */
