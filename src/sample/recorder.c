@@ -320,6 +320,7 @@ static enum attempt look(struct dt_recorder *r, const struct dt_moment *moment, 
 	if (rc != DONE)
 		return rc;
 	r->pulse = a->pulse;
+	r->single = a->suspect && !a->running && r->count == 1 && dt_proc_thread_count(r->proc) == 1;
 	r->blocked = a->suspect && !a->running;
 	r->suspect = a->suspect ? a->suspect->address : a->pulse.words.holder;
 	r->slices = a->before.slices;
@@ -328,18 +329,29 @@ static enum attempt look(struct dt_recorder *r, const struct dt_moment *moment, 
 	return DONE;
 }
 
+/* A process with one thread, which was blocked and has not been on a CPU since: nobody else is there to do anything. */
+static bool sleeps_on(struct dt_recorder *r)
+{
+	struct dt_thread_sched now;
+
+	return r->single && r->blocked && r->count == 1 && r->threads[0].address == r->suspect &&
+	       dt_thread_sched_now(&r->threads[0].files, &now) == 0 && now.slices == r->slices;
+}
+
 static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken)
 {
 	struct attempt_state a = {0};
-	enum attempt rc = find_suspect(r, &a);
+	enum attempt rc;
 
+	*taken = DT_TAKEN_SAME;
+	if (sleeps_on(r))
+		return DONE;
+	rc = find_suspect(r, &a);
 	if (rc != DONE)
 		return rc;
 	if (is_alone(r, &a) && r->blocked && a.before.slices == r->slices &&
-	    same_words(&a.pulse.words, &r->pulse.words)) {
-		*taken = DT_TAKEN_SAME;
+	    same_words(&a.pulse.words, &r->pulse.words))
 		return DONE;
-	}
 	rc = ask_kernel(r, moment, &a);
 	if (rc == AWAY)
 		rc = stop_it(r, moment, &a);

@@ -21,6 +21,7 @@ struct dt_recorder {
 	uint64_t suspect;                       /* thread state that had the GIL then */
 	uint64_t slices;                        /* how often its thread had been put on a CPU */
 	bool blocked;                           /* it was */
+	bool single;                            /* the process had no other thread then */
 	int cpu;                                /* that it was on */
 	clockid_t clock;                        /* of the process */
 	bool has_clock;
