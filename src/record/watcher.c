@@ -26,6 +26,8 @@
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
 #define LET_GO_NAP_NS   50000
+#define SEAT_ROUNDS     100 /* after which the seat is judged */
+#define SEAT_LATE       5   /* one in so many may be late */
 #define LONGEST_STOP_NS NS_PER_S
 #define END_NS          UINT64_C(3000000000) /* in which a round is over, whatever happens */
 #define MOVES           2                    /* to the CPU of a thread that goes from one to another */
@@ -46,6 +48,7 @@ struct dt_watcher {
 	atomic_bool quit;
 	struct dt_subject *subjects; /* that are looked at */
 	uint64_t random;
+	uint64_t watched_rounds, watched_late; /* of the tally, when the seat was last judged */
 	pthread_t thread;
 	struct dt_event ended;
 	bool stopped;
@@ -185,6 +188,28 @@ static void let_go(struct dt_watcher *w)
 	}
 }
 
+static void tell_seat(struct dt_watcher *w)
+{
+	atomic_store(&w->seat_why, w->seat.why);
+	atomic_store(&w->seat_kind, (int)w->seat.kind);
+}
+
+/* A short time slice is worth nothing where the kernel does not give us the CPU for it (a cgroup of little weight, for
+ * one): then we wait until the target blocks, and see it where it sleeps. */
+static void watch_seat(struct dt_watcher *w)
+{
+	uint64_t rounds = w->tally.rounds - w->watched_rounds, late = w->tally.late - w->watched_late;
+
+	if (rounds < SEAT_ROUNDS)
+		return;
+	w->watched_rounds = w->tally.rounds;
+	w->watched_late = w->tally.late;
+	if (w->seat.kind != DT_SEAT_SLICE || late * SEAT_LATE < rounds)
+		return;
+	dt_seat_lower(&w->seat, DT_SEAT_BESIDE, "with a short time slice we came too late too often");
+	tell_seat(w);
+}
+
 static void *watch(void *argument)
 {
 	struct dt_watcher *w = argument;
@@ -193,8 +218,7 @@ static void *watch(void *argument)
 	dt_seat_take(&w->seat, w->options.perch && w->options.rate <= PERCH_RATE);
 	if (w->options.perch && w->options.rate > PERCH_RATE)
 		w->seat.why = "at more than 5,000 samples per second there is no perch";
-	atomic_store(&w->seat_why, w->seat.why);
-	atomic_store(&w->seat_kind, (int)w->seat.kind);
+	tell_seat(w);
 	due = dt_clock_ns();
 	while (!atomic_load_explicit(&w->quit, memory_order_relaxed)) {
 		due = next_instant(w, due);
@@ -204,6 +228,7 @@ static void *watch(void *argument)
 		dt_stop_poll(&w->stop);
 		round_of_all(w, due);
 		let_go(w);
+		watch_seat(w);
 		atomic_store_explicit(&w->cpu_ns, dt_cpu_ns(), memory_order_relaxed);
 	}
 	dt_seat_leave(&w->seat);

@@ -166,7 +166,7 @@ static enum attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *mo
 		return DONE;
 	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
 		return HARD;
-	r->cpu = stat.processor;
+	r->cpu = stat.rt_priority ? -1 : stat.processor; /* who has a real-time priority is not put aside */
 	a->running = stat.state == 'R';
 	if (a->running) {
 		bool perched = moment->seat->kind != DT_SEAT_BESIDE && stat.processor == moment->seat->cpu &&
