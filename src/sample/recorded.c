@@ -16,7 +16,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].began = r->threads[i].fresh = false;
 		r->threads[i].ran = false;
-		r->threads[i].was_running = r->threads[i].state == DT_STATE_RUNNING;
+		r->threads[i].before = r->threads[i].state;
 		r->threads[i].spent_ns = 0;
 	}
 }
@@ -295,9 +295,11 @@ void dt_recorder_judge(struct dt_recorder *r, bool late)
 {
 	for (size_t i = 0; late && i < r->count; i++) {
 		const struct dt_recorded *thread = &r->threads[i];
+		/* Who waits for the GIL is woken again and again, only to wait on. */
+		bool waits = thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT &&
+			     !thread->fresh;
 
-		if (thread->ran && !thread->began &&
-		    (thread->fresh || thread->state == DT_STATE_RUNNING || thread->was_running))
+		if (thread->ran && !thread->began && !waits)
 			dt_recorded_unseen(&r->threads[i]);
 	}
 }

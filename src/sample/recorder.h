@@ -47,11 +47,11 @@ struct dt_recorded {
 	/* For the recorder itself. */
 	struct dt_thread_files files;
 	struct dt_thread_sched sched;
-	uint64_t digest[2]; /* of the stack */
-	bool counted;       /* sched is valid */
-	bool ran;           /* it was on a CPU since the last look */
-	bool was_running;   /* in the last look */
-	bool met;           /* in the look that is being taken */
+	uint64_t digest[2];   /* of the stack */
+	bool counted;         /* sched is valid */
+	bool ran;             /* it was on a CPU since the last look */
+	enum dt_state before; /* its state at the last look */
+	bool met;             /* in the look that is being taken */
 };
 
 enum dt_taken {
