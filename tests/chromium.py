@@ -2,7 +2,7 @@
 
     with Page(width=1200, height=800) as page:
         page.open(path)
-        page.click(*page.middle(".f"))
+        page.click(100, 100)
         assert page.value("document.title") == "..."
 """
 
@@ -27,7 +27,7 @@ def program():
 
 
 class Page:
-    def __init__(self, width=1200, height=800, scheme="light"):
+    def __init__(self, width=1200, height=800, scheme="light", scrollbars=False):
         self.dialogs, self.requests, self.errors = [], [], []
         self.loads, self.last, self.rest, self.session = 0, 0, b"", None
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -43,7 +43,7 @@ class Page:
 
         self.process = subprocess.Popen(
             [program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", "--hide-scrollbars", "about:blank"],
+             "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", *([] if scrollbars else ["--hide-scrollbars"]), "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
             preexec_fn=as_they_want, start_new_session=True, env=dict(os.environ, HOME=self.folder.name))
         os.close(theirs_in)

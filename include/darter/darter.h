@@ -220,8 +220,9 @@ DT_API int dt_record(const struct dt_record_options *options, struct dt_recordin
 DT_API int dt_record_add(struct dt_recording *recording, int pid, struct dt_error *err);
 
 /* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
- * at most. What has ended by then is told to `ended` (may be NULL). 0 or DT_EMEMORY; a file that cannot be written is
- * told by the status, and what was to be written is kept for dt_record_move(). */
+ * at most. What has ended by then is told to `ended` (may be NULL). 0, DT_EMEMORY, or DT_ERUNTIME if the thread that
+ * samples hangs with a thread of a process stopped: then end the recording and, soon, your process. A file that cannot
+ * be written is told by the status, and what was to be written is kept for dt_record_move(). */
 typedef void dt_record_ended_fn(void *context, int pid, const struct dt_error *why);
 DT_API int dt_record_tend(struct dt_recording *recording, double seconds, dt_record_ended_fn *ended, void *context,
 			  struct dt_error *err);

@@ -47,13 +47,18 @@
 
 	// ---- words ----
 
+	// As in the file: "850 ns", "12.3 ms", "2m05s", "3h07m".
 	function time(ns) {
-		const [size, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "\u00b5s"] : [1, "ns"];
+		const seconds = Math.round(ns / 1e9), two = (number) => String(number).padStart(2, "0");
+		if (ns >= 99.95e9)
+			return seconds < 3600 ? Math.floor(seconds / 60) + "m" + two(seconds % 60) + "s" :
+				Math.floor(seconds / 3600) + "h" + two(Math.floor(seconds / 60) % 60) + "m";
+		const [size, unit] = ns >= 999.5e6 ? [1e9, "s"] : ns >= 999.5e3 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
 		const value = ns / size;
-		return value.toFixed(size === 1 || value >= 100 ? 0 : value >= 10 ? 1 : 2) + " " + unit;
+		return value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + unit;
 	}
 
-	const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + " %";
+	const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + "%";
 
 	// Columns that a text takes: characters of East Asia and signs beyond take two.
 	function columns(text) {
@@ -156,11 +161,13 @@
 	}
 
 	function layout() {
-		const outer = Math.max(document.documentElement.clientWidth || window.innerWidth, LEAST);
-		const height = Math.max(TOP + rows * ROW + 34, window.innerHeight - 4);
-		width = outer - 2 * PAD;
+		// The height first: it decides whether a scroll bar takes some of the width.
+		const height = TOP + rows * ROW + 34;
 		svg.removeAttribute("viewBox");
-		put(svg, {width: outer, height});
+		put(svg, {width: "100%", height});
+		const outer = Math.max(document.documentElement.clientWidth || window.innerWidth, LEAST);
+		width = outer - 2 * PAD;
+		put(svg, {width: outer});
 		put(get("back"), {width: outer, height});
 		put(get("lid"), {width: outer});
 		put(get("line"), {x2: outer});
@@ -333,6 +340,9 @@
 
 	document.addEventListener("keydown", function (event) {
 		const control = event.ctrlKey || event.metaKey;
+		// As a part of a page, its keys are its own only while it has the focus.
+		if (svg !== document.documentElement && !svg.contains(document.activeElement))
+			return;
 		if (control && event.key === "f" && document.activeElement !== field) {
 			// A second Ctrl-F is the browser's own search.
 			field.focus();

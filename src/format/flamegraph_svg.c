@@ -24,6 +24,7 @@
 #include "format/profile_formats.h"
 #include "format/profile_words.h"
 #include "format/text.h"
+#include "format/units.h"
 
 /* Pixels of the picture as it is without its script; GLYPH is the usual width of a character of 12 pixels. */
 #define WIDTH 1200
@@ -95,14 +96,14 @@ static void put_place(struct dt_buf *out, const char *file, uint32_t line)
 		dt_buf_printf(out, ":%" PRIu32, line);
 }
 
-/* "1.23 s, 12.34 %, own 0.5 s, 123 samples" */
+/* "1.23 s, 12.34%, own 0.5 s, 123 samples" */
 static void put_figures(struct picture *p, const struct dt_node *node)
 {
-	dt_time_words(node->total, &p->out);
-	dt_buf_printf(&p->out, ", %.2f %%", dt_share(node->total, p->total));
+	dt_put_time(&p->out, node->total);
+	dt_buf_printf(&p->out, ", %.2f%%", dt_share(node->total, p->total));
 	if (node->own && node->own != node->total) {
 		dt_buf_puts(&p->out, ", own ");
-		dt_time_words(node->own, &p->out);
+		dt_put_time(&p->out, node->own);
 	}
 	dt_buf_puts(&p->out, ", ");
 	dt_thousands(&p->out, node->samples);

@@ -12,6 +12,7 @@ static const struct dt_profile_format recording = {
     .description = "the recording itself, from which 'darter report' makes any of the others later",
 };
 
+/* clang-format off */
 static const struct dt_profile_format *const table[] = {
     &dt_profile_summary,
     &dt_profile_folded,
@@ -21,6 +22,7 @@ static const struct dt_profile_format *const table[] = {
     &dt_profile_chrome,
     NULL,
 };
+/* clang-format on */
 
 const struct dt_profile_format *const *dt_profile_formats(void)
 {

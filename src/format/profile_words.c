@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "format/text.h"
+#include "format/units.h"
 
 struct dt_frame_words dt_frame_words(const struct dt_view *view, uint32_t location, struct dt_buf *scratch)
 {
@@ -71,24 +72,6 @@ void dt_title_words(const struct dt_view *view, const struct dt_profile_render *
 		dt_buf_printf(out, " and %u other process%s", count - 1, count > 2 ? "es" : "");
 }
 
-void dt_time_words(uint64_t ns, struct dt_buf *out)
-{
-	static const struct {
-		const char *unit;
-		double size;
-	} units[] = {{"s", 1e9}, {"ms", 1e6}, {"\xc2\xb5s", 1e3}};
-
-	for (size_t i = 0; i < DT_COUNT(units); i++) {
-		double value = (double)ns / units[i].size;
-
-		if (value < 1)
-			continue;
-		dt_buf_printf(out, "%.*f %s", value >= 100 ? 0 : value >= 10 ? 1 : 2, value, units[i].unit);
-		return;
-	}
-	dt_buf_printf(out, "%u ns", (unsigned)ns);
-}
-
 double dt_share(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -99,11 +82,11 @@ void dt_share_words(uint64_t part, uint64_t whole, struct dt_buf *out)
 	double share = dt_share(part, whole);
 
 	if (share > 0 && share < 0.001)
-		dt_buf_puts(out, "under 0.001 %");
+		dt_buf_puts(out, "under 0.001%");
 	else if (share < 1)
-		dt_buf_printf(out, "%.2g %%", share);
+		dt_buf_printf(out, "%.2g%%", share);
 	else
-		dt_buf_printf(out, "%.*f %%", share < 10, share);
+		dt_buf_printf(out, "%.*f%%", share < 10, share);
 }
 
 static const char *weight_words(enum dt_weight weight)
@@ -120,7 +103,7 @@ void dt_about_words(const struct dt_view *view, struct dt_buf *out)
 
 	dt_thousands(out, quality->samples);
 	dt_buf_puts(out, quality->samples == 1 ? " sample in " : " samples in ");
-	dt_time_words(meta->duration_ns, out);
+	dt_put_time(out, meta->duration_ns);
 	if (quality->rounds && meta->duration_ns)
 		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
 	dt_buf_printf(out, ", %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");

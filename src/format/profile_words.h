@@ -29,10 +29,7 @@ void dt_title_words(const struct dt_view *view, const struct dt_profile_render *
 /* "1,234 samples in 12.3 s at 99.9 Hz, wall time, ...": how it was made and what it is worth. */
 void dt_about_words(const struct dt_view *view, struct dt_buf *out);
 
-/* "1.23 s", "45.6 ms", "789 us" */
-void dt_time_words(uint64_t ns, struct dt_buf *out);
-
-/* In percent; 0 of nothing is 0. In words: "12 %", "1.2 %", "0.012 %". */
+/* In percent; 0 of nothing is 0. In words: "12%", "1.2%", "0.012%". */
 double dt_share(uint64_t part, uint64_t whole);
 void dt_share_words(uint64_t part, uint64_t whole, struct dt_buf *out);
 

@@ -2,13 +2,14 @@
  * speedscope's own JSON: one sampled profile for each thread, a sample for each run, weights in nanoseconds. The table
  * of frames comes last, because which of them are used is known then; order does not matter in JSON.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/util.h"
 #include "format/json_writer.h"
 #include "format/profile_formats.h"
 #include "format/profile_words.h"
+
+_Static_assert(DT_PROFILE_RUNS <= UINT32_MAX, "a number of a run is 32 bits");
 
 /* Marks are the few constant texts of dt_run_mark(). */
 #define MOST_MARKS 16
@@ -24,8 +25,8 @@ struct scope {
 	const char *marks[MOST_MARKS];
 	uint32_t mark_place[MOST_MARKS];
 	size_t mark_count;
-	size_t *first; /* of each thread, where its runs begin in `order`; one more at the end */
-	size_t *order; /* numbers of runs, those of a thread together and in order of time */
+	size_t *first;   /* of each thread, where its runs begin in `order`; one more at the end */
+	uint32_t *order; /* numbers of runs, those of a thread together and in order of time */
 	struct dt_buf words;
 };
 
@@ -43,7 +44,7 @@ static int sort_runs(struct scope *s)
 	for (size_t t = 1; t <= s->counts.threads; t++)
 		first[t + 1] += first[t];
 	/* Now first[t] is the end of thread t - 1; filling moves it on to the end of t, so that is shifted back. */
-	for (size_t i = 0; i < s->counts.runs; i++)
+	for (uint32_t i = 0; i < s->counts.runs; i++)
 		s->order[first[runs[i].thread]++] = i;
 	memmove(first + 1, first, ((size_t)s->counts.threads + 1) * sizeof(*first));
 	first[0] = 0;

@@ -42,6 +42,7 @@ struct dt_recording {
 	uint64_t ended_ns; /* 0: it goes on */
 	uint64_t flushed_ns, retried_ns;
 	bool failed; /* the file could not be written: err says why */
+	bool hangs;  /* the thread that samples does not come back */
 	struct dt_error err;
 };
 
@@ -157,8 +158,8 @@ static int hand_over(struct dt_recording *r, struct member *member, struct dt_er
 	    intern(r, version, &told.version) < 0 || intern(r, target->container, &told.container) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	member->number = (uint32_t)++r->joined;
-	rc = dt_subject_new(member->number, &target->proc, target->live, &target->python, &looking, &member->subject,
-			    err);
+	rc = dt_subject_new(member->number, &target->proc, target->live, &target->python, &looking,
+			    dt_watcher_pool(r->watcher), &member->subject, err);
 	if (rc < 0)
 		return rc;
 	member->subject->owner = member;
@@ -296,6 +297,16 @@ static int write_block(struct dt_recording *r)
 	return rc == DT_EMEMORY ? -ENOMEM : 0;
 }
 
+/* A page behind a dead file system, or one that nobody serves: the kernel keeps who reads it. */
+static int fail_hanging(struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME,
+		"the memory of a process does not come while one of its threads is stopped for a look");
+	dt_hint(err,
+		"the recording is ended so that the thread goes on; --pause never records without stopping anything");
+	return DT_ERUNTIME;
+}
+
 int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *ended, void *context,
 		   struct dt_error *err)
 {
@@ -305,6 +316,10 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 	for (;;) {
 		uint64_t now;
 
+		if (dt_watcher_hangs(r->watcher)) {
+			r->hangs = true;
+			return fail_hanging(err);
+		}
 		rc = dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
 		if (rc == 0)
 			rc = collect_ended(r, ended, context);
@@ -377,7 +392,7 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 	int rc = 0;
 
 	if (!r->ended_ns) {
-		dt_watcher_stop(r->watcher);
+		r->hangs = r->hangs || !dt_watcher_stop(r->watcher);
 		r->ended_ns = dt_clock_ns();
 		rc = dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
 		if (rc == 0)
@@ -398,8 +413,10 @@ void dt_record_free(struct dt_recording *r)
 
 	if (!r)
 		return;
-	if (r->watcher)
-		dt_watcher_stop(r->watcher);
+	if (r->watcher && !r->hangs)
+		r->hangs = !dt_watcher_stop(r->watcher);
+	if (r->hangs) /* what the thread that hangs may still touch is never freed */
+		return;
 	for (member = r->members; member; member = next) {
 		next = member->next;
 		dt_subject_free(member->subject);

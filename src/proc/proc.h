@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -164,6 +165,10 @@ double dt_proc_age(const struct dt_proc_info *info);
  * shows in a time that is not near info's: a pid may be used again, and a /proc of another PID namespace has other
  * pids. */
 uint64_t dt_proc_cpu_ns(int pid, const struct dt_proc_info *info);
+
+/* The kernel's clock of all its threads, for clock_gettime(): it goes on when one of them leaves a CPU, and at ticks.
+ * -ENOTSUP where there is none, see dt_proc_cpu_ns(). */
+int dt_proc_clock(const struct dt_proc *proc, clockid_t *clock);
 
 /* Arguments joined by spaces; the kernel's name in brackets for a process without any. In the arena; NULL if out of
  * memory. */

@@ -8,7 +8,7 @@ int file_ids_add(struct file_ids *ids, uint32_t number, uint32_t id)
 {
 	struct file_span *last = ids->span_count ? &ids->spans[ids->span_count - 1] : NULL;
 
-	if (ids->count == ids->capacity) {
+	if (!ids->to || ids->count == ids->capacity) {
 		size_t capacity = ids->capacity ? ids->capacity * 2 : 64;
 		uint32_t *to = realloc(ids->to, capacity * sizeof(*to));
 
@@ -18,7 +18,7 @@ int file_ids_add(struct file_ids *ids, uint32_t number, uint32_t id)
 		ids->capacity = capacity;
 	}
 	if (!last || number != last->first + last->count) {
-		if (ids->span_count == ids->span_capacity) {
+		if (!ids->spans || ids->span_count == ids->span_capacity) {
 			size_t capacity = ids->span_capacity ? ids->span_capacity * 2 : 4;
 			struct file_span *spans = realloc(ids->spans, capacity * sizeof(*spans));
 

@@ -18,6 +18,10 @@
 #define FILE_BLOCK   32                 /* bytes of the head of a block */
 #define FILE_PAYLOAD ((size_t)16 << 20) /* bytes of a payload at most, packed or not */
 
+/* A payload is packed to no less than this part of it, and of a file that says otherwise not everything is unpacked: no
+ * recording comes near, only what was made to fill memory. */
+#define FILE_RATIO 64
+
 enum file_block {
 	FILE_DATA = 1,
 	FILE_END = 2, /* the same, and the last one */

@@ -306,7 +306,7 @@ static int grow_runs(struct dt_profile *profile)
 
 	if (profile->run_count >= DT_PROFILE_RUNS)
 		return -ENOMEM;
-	if (profile->run_count < profile->run_capacity)
+	if (profile->runs && profile->run_count < profile->run_capacity)
 		return 0;
 	runs = realloc(profile->runs, capacity * sizeof(*runs));
 	if (!runs)

@@ -2,7 +2,7 @@
  * Reading a .darter file from its beginning to its end, block by block. Where a block is damaged the next one is looked
  * for: heads of blocks are known by their magic and a checksum with the key of this file, so bytes that only look like
  * one (a name that the target has chosen) are none. Memory is bounded: a block by FILE_PAYLOAD, all of them by how
- * much of the file has been read, since no real recording is packed as well as something that was made to fill memory.
+ * much of the file has been read (FILE_RATIO).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,7 @@
 #include "profile/pack.h"
 
 #define FIRST_WINDOW ((size_t)64 << 10)
-#define FREE_RAW     ((uint64_t)16 << 20) /* of unpacked bytes that any file may have ... */
-#define RATIO        64                   /* ... and how many more for each of its own */
+#define FREE_RAW     ((uint64_t)16 << 20) /* unpacked bytes that any file may have beyond FILE_RATIO */
 /* Bytes that may be checked in vain: the inside of a block that is damaged is looked through for others, and a file
  * made of nothing but such heads would be read again for each of them. */
 #define IN_VAIN ((uint64_t)256 << 20)
@@ -188,7 +187,7 @@ static int get_payload(struct reader *reader, const struct file_block_head *head
 /* A block whose bytes are as they were written. */
 static int take_block(struct reader *reader, const struct file_block_head *head, struct dt_error *err)
 {
-	uint64_t may = FREE_RAW + RATIO * (reader->offset + FILE_BLOCK + head->stored);
+	uint64_t may = FREE_RAW + FILE_RATIO * (reader->offset + FILE_BLOCK + head->stored);
 	const uint8_t *payload;
 	int rc;
 

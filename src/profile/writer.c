@@ -60,10 +60,9 @@ static off_t find_end(int fd)
 	return lseek(fd, 0, flags & O_APPEND ? SEEK_END : SEEK_CUR);
 }
 
-static void cut_off(int fd, off_t end)
+static bool cut_off(int fd, off_t end)
 {
-	if (end >= 0 && ftruncate(fd, end) == 0)
-		lseek(fd, end, SEEK_SET);
+	return end >= 0 && ftruncate(fd, end) == 0 && lseek(fd, end, SEEK_SET) == end;
 }
 
 /* 0 or errno. */
@@ -77,7 +76,9 @@ static int write_all(struct output *output, const struct dt_buf *bytes)
 		if (put <= 0) {
 			int why = put < 0 ? errno : EIO;
 
-			cut_off(output->fd, output->end);
+			/* Where it could not be cut off, it is not known any more where the end is. */
+			if (!cut_off(output->fd, output->end))
+				output->end = -1;
 			return why;
 		}
 		done += (size_t)put;
@@ -152,8 +153,10 @@ static void make_block(struct dt_writer *writer, enum file_block type)
 
 	dt_buf_clear(block);
 	dt_buf_append(block, space, sizeof(space));
-	if (!writer->packer || !file_pack(writer->packer, block, payload->data, payload->length)) {
+	if (!writer->packer || !file_pack(writer->packer, block, payload->data, payload->length) ||
+	    (block->length - FILE_BLOCK) * FILE_RATIO < payload->length) {
 		head.packing = FILE_STORED;
+		block->length = FILE_BLOCK;
 		dt_buf_append(block, payload->data, payload->length);
 	}
 	if (block->failed)

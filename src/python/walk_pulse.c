@@ -74,12 +74,24 @@ static void decode_words(const struct pulse *p, uint64_t gil, struct dt_gil_word
 		words->holder = dt_get64(p->gil + layout->gil.last_holder - p->gil_first);
 		words->locked = (int32_t)dt_get32(p->gil + layout->gil.locked - p->gil_first);
 		words->switches = dt_get64(p->gil + layout->gil.switch_number - p->gil_first);
-	} else if (p->python->variables.switch_number) {
+	} else if (p->python->variables.switch_number && (int32_t)p->locked >= 0) {
 		words->locked = (int32_t)p->locked;
 	} else {
 		words->holder = p->current;
 		words->locked = p->current != 0;
 	}
+}
+
+/* Before a program begins its first thread there is no GIL: who has just stepped out of Python is the only one there
+ * is, as in walk_gil.c. */
+static void find_lone(const struct pulse *p, struct dt_pulse *pulse)
+{
+	if (p->python->layout.gil_place != DT_GIL_IN_VARIABLES || !p->python->variables.switch_number ||
+	    (int32_t)p->locked >= 0)
+		return;
+	pulse->words.switches = 0;
+	if (!pulse->words.holder)
+		pulse->words.holder = pulse->threads;
 }
 
 int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const struct dt_walk_interpreter *interpreter,
@@ -104,6 +116,7 @@ int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const stru
 	if (got < (ssize_t)p.count)
 		return got < 0 ? (int)got : -EFAULT;
 	decode_words(&p, interpreter->gil.address, &pulse->words);
+	find_lone(&p, pulse);
 	pulse->code_generation += layout->interpreter.code_generation != DT_ABSENT; /* which begins with 0 */
 	pulse->collecting = p.collecting != 0;
 	return 0;

@@ -29,7 +29,8 @@ static int read_names(void *context, struct dt_mem *image, const struct dt_walk 
 }
 
 int dt_subject_new(uint32_t number, const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		   const struct dt_options *options, struct dt_subject **result, struct dt_error *err)
+		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_subject **result,
+		   struct dt_error *err)
 {
 	struct dt_subject *subject = calloc(1, sizeof(*subject));
 	int rc;
@@ -37,7 +38,7 @@ int dt_subject_new(uint32_t number, const struct dt_proc *proc, struct dt_mem *l
 	if (!subject)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	*subject = (struct dt_subject){.number = number, .pid = proc->pid, .python = python, .names_wanted = true};
-	rc = dt_recorder_new(proc, live, python, options, &subject->recorder, err);
+	rc = dt_recorder_new(proc, live, python, options, pool, &subject->recorder, err);
 	if (rc < 0) {
 		free(subject);
 		return rc;

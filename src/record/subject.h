@@ -38,7 +38,8 @@ struct dt_subject {
 
 /* All borrowed, and must outlive the subject. */
 int dt_subject_new(uint32_t number, const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		   const struct dt_options *options, struct dt_subject **subject, struct dt_error *err);
+		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_subject **subject,
+		   struct dt_error *err);
 void dt_subject_free(struct dt_subject *subject);
 
 /* Tells the last look. began_ns: when the recording did; at_ns: the instant of the look; both by dt_clock_ns(). False

@@ -27,6 +27,9 @@ void dt_watcher_add(struct dt_watcher *watcher, struct dt_subject *subject);
 /* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. */
 struct dt_subject *dt_watcher_ended(struct dt_watcher *watcher);
 
+/* For the processes that are handed to it: they are all looked at by one thread. */
+struct dt_image_pool *dt_watcher_pool(struct dt_watcher *watcher);
+
 struct dt_ring *dt_watcher_ring(struct dt_watcher *watcher);
 const struct dt_tally *dt_watcher_tally(const struct dt_watcher *watcher);
 
@@ -36,8 +39,15 @@ enum dt_seat_kind dt_watcher_seat(const struct dt_watcher *watcher, const char *
 /* Nanoseconds of CPU time that the thread has used. */
 uint64_t dt_watcher_cpu_ns(const struct dt_watcher *watcher);
 
-/* Ends the thread after the round that it is in; the rest of the processes come out of dt_watcher_ended(). */
-void dt_watcher_stop(struct dt_watcher *watcher);
+/* Has it kept a thread of a process stopped for longer than a second? Then it hangs in a look at memory that does not
+ * come, and only the end of our process helps. */
+bool dt_watcher_hangs(const struct dt_watcher *watcher);
+
+/* Ends the thread after the round that it is in; the rest of the processes come out of dt_watcher_ended(). False if it
+ * does not come back: then it, its processes and its ring are to be left alone for ever. */
+bool dt_watcher_stop(struct dt_watcher *watcher);
+
+/* Of one that was stopped. NULL is fine. */
 void dt_watcher_free(struct dt_watcher *watcher);
 
 #endif

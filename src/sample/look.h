@@ -25,7 +25,7 @@ struct dt_sampler {
 	struct dt_suspects suspects;
 	uint64_t began_ns, began_cpu_ns;
 	uint64_t limit_ns; /* after which nothing more is tried; 0: the usual time */
-	size_t threads; /* that the process had then; 0: not known */
+	size_t threads;    /* that the process had then; 0: not known */
 	uint64_t random;
 	uint64_t unknown_switches; /* of all GILs, when a suspect could not be told */
 	struct dt_holds holds;

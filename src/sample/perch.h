@@ -21,7 +21,7 @@ struct dt_sched {
 
 #define DT_SCHED_RESET_ON_FORK 1u /* in flags: children of ours begin as ordinary threads */
 
-#define DT_PERCH_NS 100000000u /* the longest that a perch may last */
+#define DT_PERCH_NS            100000000u /* the longest that a perch may last */
 
 struct dt_perch {
 	bool affinity_changed, policy_changed;

@@ -6,15 +6,17 @@
 #include "sample/recorder_inside.h"
 #include "sample/state.h"
 
-#define MIX_A UINT64_C(0x9e3779b97f4a7c15)
-#define MIX_B UINT64_C(0xc2b2ae3d27d4eb4f)
+#define FEW      8 /* threads are asked for their state in each look */
+#define NS_PER_S UINT64_C(1000000000)
+#define MIX_A    UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_B    UINT64_C(0xc2b2ae3d27d4eb4f)
 
 void dt_recorder_begin(struct dt_recorder *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].began = r->threads[i].fresh = false;
 		r->threads[i].ran = false;
-		r->threads[i].was_running = r->threads[i].state == DT_STATE_RUNNING;
+		r->threads[i].before = r->threads[i].state;
 		r->threads[i].spent_ns = 0;
 	}
 }
@@ -233,10 +235,39 @@ static void ask_state(const struct dt_recorder *r, struct dt_recorded *thread)
 		thread->state = dt_state_by_letter(r->proc, thread->tid);
 }
 
+/* How long all threads but the suspect have been on a CPU, as far as the kernel has booked it: what a thread has run
+ * since it was put on a CPU, or since the last tick, is not. The suspect stands, so its own time is known. */
+static uint64_t time_of_others(const struct dt_recorder *r)
+{
+	struct timespec now;
+	uint64_t all;
+
+	if (!r->has_clock || clock_gettime(r->clock, &now) < 0)
+		return 0;
+	all = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address == r->suspect)
+			return all - DT_MIN(all, r->threads[i].sched.ran_ns) + 1;
+	return 0;
+}
+
+/* If nobody's time has gone on nobody has run, except for one who has only just begun: so some are asked in any case,
+ * one after the other. */
 void dt_recorder_other_states(struct dt_recorder *r)
 {
-	for (size_t i = 0; i < r->count; i++)
-		if (r->threads[i].address != r->suspect)
+	uint64_t others = r->count > FEW ? time_of_others(r) : 0;
+	size_t count = others && others == r->others_ns ? FEW : r->count;
+
+	r->others_ns = others;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = count < r->count ? ++r->asked % r->count : i;
+
+		if (r->threads[at].address != r->suspect)
+			ask_state(r, &r->threads[at]);
+	}
+	/* Those that run must be asked each time. */
+	for (size_t i = 0; count < r->count && i < r->count; i++)
+		if (r->threads[i].state == DT_STATE_RUNNING && r->threads[i].address != r->suspect)
 			ask_state(r, &r->threads[i]);
 }
 
@@ -264,9 +295,11 @@ void dt_recorder_judge(struct dt_recorder *r, bool late)
 {
 	for (size_t i = 0; late && i < r->count; i++) {
 		const struct dt_recorded *thread = &r->threads[i];
+		/* Who waits for the GIL is woken again and again, only to wait on. */
+		bool waits = thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT &&
+			     !thread->fresh;
 
-		if (thread->ran && !thread->began &&
-		    (thread->fresh || thread->state == DT_STATE_RUNNING || thread->was_running))
+		if (thread->ran && !thread->began && !waits)
 			dt_recorded_unseen(&r->threads[i]);
 	}
 }

@@ -19,7 +19,8 @@
 #define FIRST_NS  200000000
 
 int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		    const struct dt_options *options, struct dt_recorder **recorder, struct dt_error *err)
+		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
+		    struct dt_error *err)
 {
 	struct dt_recorder *r = calloc(1, sizeof(*r));
 	int rc;
@@ -30,9 +31,10 @@ int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struc
 	r->live = live;
 	r->python = python;
 	r->cpu = -1;
+	r->has_clock = dt_proc_clock(proc, &r->clock) == 0;
 	dt_arena_init(&r->arena, 0);
-	rc = dt_sampler_new(proc, live, python, options, &r->sampler, err);
-	if (rc == 0 && dt_mem_open_image(live, &r->lane) < 0)
+	rc = dt_sampler_new(proc, live, python, options, pool, &r->sampler, err);
+	if (rc == 0 && dt_mem_open_image(live, pool, &r->lane) < 0)
 		rc = dt_fail(err, DT_EMEMORY, "out of memory");
 	if (rc < 0) {
 		dt_recorder_free(r);
@@ -99,6 +101,7 @@ struct attempt_state {
 	struct dt_pulse pulse;
 	struct dt_thread_call call;
 	bool running;
+	bool stopped;
 };
 
 /* A thread state that has taken the GIL for the first time since the last look. */
@@ -163,7 +166,7 @@ static enum attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *mo
 		return DONE;
 	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
 		return HARD;
-	r->cpu = stat.processor;
+	r->cpu = stat.rt_priority ? -1 : stat.processor; /* who has a real-time priority is not put aside */
 	a->running = stat.state == 'R';
 	if (a->running) {
 		bool perched = moment->seat->kind != DT_SEAT_BESIDE && stat.processor == moment->seat->cpu &&
@@ -176,6 +179,39 @@ static enum attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *mo
 	if (dt_thread_call_now(&a->suspect->files, &a->call) < 0)
 		return HARD;
 	return a->call.running ? AGAIN : DONE;
+}
+
+struct still_has_gil {
+	const struct dt_recorder *r;
+	const struct dt_pulse *then;
+};
+
+static bool still_has_gil(const void *context)
+{
+	const struct still_has_gil *asked = context;
+	struct dt_pulse now;
+
+	return dt_walk_pulse(asked->r->live, asked->r->python, &asked->r->interpreter, &now) == 0 &&
+	       now.words.locked == 1 && now.words.holder == asked->then->words.holder;
+}
+
+/* Stops a suspect that runs elsewhere, if it has the GIL: one that has not may be in the middle of a system call. What
+ * was read before that does not count any more. */
+static enum attempt stop_it(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	const struct still_has_gil asked = {r, &a->pulse};
+	uint64_t holder = a->pulse.words.holder;
+
+	if (!moment->stop || a->pulse.words.locked != 1)
+		return AWAY;
+	if (dt_stop_begin(moment->stop, a->suspect->tid, still_has_gil, &asked) < 0)
+		return AWAY;
+	a->stopped = true;
+	r->seen_ns = dt_clock_ns();
+	if (dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0 || !plain(&a->pulse.words) ||
+	    a->pulse.words.locked != 1 || a->pulse.words.holder != holder)
+		return AGAIN;
+	return DONE;
 }
 
 /* Is a blocked suspect the thread that runs its thread state? See suspects.h. Asked once for each place where it
@@ -198,7 +234,7 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 	if (a->pulse.words.locked != 1 && (dt_walk_pulse(r->live, r->python, &r->interpreter, &now) < 0 ||
 					   !same_words(&now.words, &a->pulse.words) || !same_lists(&now, &a->pulse)))
 		return false;
-	if (a->running && sched_getcpu() != moment->seat->cpu)
+	if (a->running && !a->stopped && sched_getcpu() != moment->seat->cpu)
 		return false;
 	r->replaced = dt_live_replaced(r->live, r->python->runtime);
 	if (r->replaced)
@@ -266,34 +302,65 @@ static enum attempt look_at_all(struct dt_recorder *r, const struct dt_moment *m
 	return DONE;
 }
 
+/* Can only the suspect have run since the last look? Where nobody counts how often the GIL changes hands, others may
+ * have had it meanwhile. */
+static bool is_alone(const struct dt_recorder *r, const struct attempt_state *a)
+{
+	return a->suspect && (r->count == 1 || dt_walk_gil_counted(r->python)) && same_lists(&a->pulse, &r->pulse) &&
+	       a->pulse.words.switches == r->pulse.words.switches && a->suspect->address == r->suspect;
+}
+
+/* Looks at what can have changed, while the suspect stands. */
+static enum attempt look(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	enum attempt rc;
+
+	dt_code_cache_generation(r->sampler->codes, a->pulse.code_generation);
+	rc = is_alone(r, a) ? look_at_one(r, moment, a) : look_at_all(r, moment, a);
+	if (rc != DONE)
+		return rc;
+	r->pulse = a->pulse;
+	r->single = a->suspect && !a->running && r->count == 1 && dt_proc_thread_count(r->proc) == 1;
+	r->blocked = a->suspect && !a->running;
+	r->suspect = a->suspect ? a->suspect->address : a->pulse.words.holder;
+	r->slices = a->before.slices;
+	if (a->suspect)
+		dt_recorder_suspect_state(r, a->suspect, a->running ? NULL : &a->call, &a->after);
+	return DONE;
+}
+
+/* A process with one thread, which was blocked and has not been on a CPU since: nobody else is there to do anything. */
+static bool sleeps_on(struct dt_recorder *r)
+{
+	struct dt_thread_sched now;
+
+	return r->single && r->blocked && r->count == 1 && r->threads[0].address == r->suspect &&
+	       dt_thread_sched_now(&r->threads[0].files, &now) == 0 && now.slices == r->slices;
+}
+
 static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken)
 {
 	struct attempt_state a = {0};
-	enum attempt rc = find_suspect(r, &a);
-	bool alone;
+	enum attempt rc;
 
-	if (rc != DONE)
-		return rc;
-	alone = a.suspect && same_lists(&a.pulse, &r->pulse) && a.pulse.words.switches == r->pulse.words.switches &&
-		a.suspect->address == r->suspect;
-	if (alone && r->blocked && a.before.slices == r->slices && same_words(&a.pulse.words, &r->pulse.words)) {
-		*taken = DT_TAKEN_SAME;
+	*taken = DT_TAKEN_SAME;
+	if (sleeps_on(r))
 		return DONE;
-	}
-	dt_code_cache_generation(r->sampler->codes, a.pulse.code_generation);
-	rc = ask_kernel(r, moment, &a);
-	if (rc == DONE)
-		rc = alone ? look_at_one(r, moment, &a) : look_at_all(r, moment, &a);
+	rc = find_suspect(r, &a);
 	if (rc != DONE)
 		return rc;
+	if (is_alone(r, &a) && r->blocked && a.before.slices == r->slices &&
+	    same_words(&a.pulse.words, &r->pulse.words))
+		return DONE;
+	rc = ask_kernel(r, moment, &a);
+	if (rc == AWAY)
+		rc = stop_it(r, moment, &a);
+	if (rc == DONE)
+		rc = look(r, moment, &a);
+	if (a.stopped)
+		dt_stop_end(moment->stop);
 	*taken = DT_TAKEN_PROVEN;
-	r->pulse = a.pulse;
-	r->blocked = a.suspect && !a.running;
-	r->suspect = a.suspect ? a.suspect->address : a.pulse.words.holder;
-	r->slices = a.before.slices;
-	if (a.suspect)
-		dt_recorder_suspect_state(r, a.suspect, a.running ? NULL : &a.call, &a.after);
-	return DONE;
+	return rc;
 }
 
 /* The long way, the threads of which become those of the recorder. */
@@ -310,6 +377,7 @@ static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *e
 	*taken = DT_TAKEN_LADDER;
 	r->seen_ns = dt_clock_ns() - look->window_ns;
 	r->blocked = false;
+	r->others_ns = 0;
 	r->interpreter = look->walk.interpreters[0];
 	r->suspect = look->walk.interpreters[0].gil.holder;
 	if (dt_recorder_meet(r, &look->walk, look) < 0)

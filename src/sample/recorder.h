@@ -15,6 +15,7 @@
 #include "proc/thread_files.h"
 #include "sample/sampler.h"
 #include "sample/seat.h"
+#include "sample/stop.h"
 
 struct dt_recorder;
 
@@ -46,11 +47,11 @@ struct dt_recorded {
 	/* For the recorder itself. */
 	struct dt_thread_files files;
 	struct dt_thread_sched sched;
-	uint64_t digest[2]; /* of the stack */
-	bool counted;       /* sched is valid */
-	bool ran;           /* it was on a CPU since the last look */
-	bool was_running;   /* in the last look */
-	bool met;           /* in the look that is being taken */
+	uint64_t digest[2];   /* of the stack */
+	bool counted;         /* sched is valid */
+	bool ran;             /* it was on a CPU since the last look */
+	enum dt_state before; /* its state at the last look */
+	bool met;             /* in the look that is being taken */
 };
 
 enum dt_taken {
@@ -63,14 +64,16 @@ enum dt_taken {
 
 struct dt_moment {
 	const struct dt_seat *seat; /* of the calling thread */
+	struct dt_stop *stop;       /* NULL: nobody may be stopped in this look */
 	bool ladder;                /* may the long way be taken? The first look takes it in any case */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then */
 };
 
-/* All borrowed, and must outlive the recorder. */
+/* All borrowed, and must outlive the recorder. Those that are looked at by one thread may share a pool. */
 int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		    const struct dt_options *options, struct dt_recorder **recorder, struct dt_error *err);
+		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
+		    struct dt_error *err);
 void dt_recorder_free(struct dt_recorder *recorder);
 
 /* One look. 0 or an error of dt_sampler_look(); DT_EAGAIN also if another program runs in the process. */

@@ -21,9 +21,14 @@ struct dt_recorder {
 	uint64_t suspect;                       /* thread state that had the GIL then */
 	uint64_t slices;                        /* how often its thread had been put on a CPU */
 	bool blocked;                           /* it was */
+	bool single;                            /* the process had no other thread then */
 	int cpu;                                /* that it was on */
-	uint64_t seen_ns;                       /* dt_clock_ns() when the threads of the last look stood */
-	bool replaced;                          /* another program was met: this recorder is of no use any more */
+	clockid_t clock;                        /* of the process */
+	bool has_clock;
+	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
+	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
+	uint64_t seen_ns;   /* dt_clock_ns() when the threads of the last look stood */
+	bool replaced;      /* another program was met: this recorder is of no use any more */
 };
 
 /* A look begins: nothing is fresh. */

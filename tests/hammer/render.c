@@ -40,15 +40,15 @@ static uint32_t string(struct dt_profile *profile, const char *text)
 
 	check(plain ? 0 : -1, "memory");
 	for (; *text; text++) {
-		char hex[3] = {text[0], *text == '%' ? text[1] : 0, 0};
+		char hex[3] = {0};
 
-		if (*text != '%') {
+		if (*text == '%' && text[1] && text[2]) {
+			memcpy(hex, text + 1, 2);
+			plain[length++] = (char)strtoul(hex, NULL, 16);
+			text += 2;
+		} else {
 			plain[length++] = *text;
-			continue;
 		}
-		hex[0] = text[1], hex[1] = text[2];
-		plain[length++] = (char)strtoul(hex, NULL, 16);
-		text += 2;
 	}
 	check(dt_profile_string(profile, plain, length, &id), "a string");
 	free(plain);
@@ -164,9 +164,8 @@ static void read_lines(struct dt_profile *profile)
 {
 	dt_auto_free char *line = NULL;
 	size_t size = 0;
-	ssize_t length;
 
-	while ((length = getline(&line, &size, stdin)) > 0) {
+	while (getline(&line, &size, stdin) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		add_run(profile, line);
 	}

@@ -98,7 +98,7 @@ def test_the_search_states_its_share(pattern):
     with shown() as page:
         page.key("/")
         page.type(pattern)
-        assert text(page, "found").startswith(f"{100 * matched / whole:.2f} % matched, "), (text(page, "found"), matched, whole)
+        assert text(page, "found").startswith(f"{100 * matched / whole:.2f}% matched, "), (text(page, "found"), matched, whole)
         hits = {name for name, box in frames(page).items() if "hit" in box["classes"]}
         assert hits and not hits & {"all", "handle", "checkout"}, hits
         assert all("dim" in box["classes"] for name, box in frames(page).items() if name not in hits)
@@ -112,7 +112,7 @@ def test_a_search_within_a_zoom_and_one_that_is_no_expression():
         page.key("f", 2)
         page.type("^distance")
         own, whole = 640, sum(own for own, _ in recordings.walk(recordings.RANK))
-        assert text(page, "found").startswith(f"{100 * own / whole:.2f} % matched"), text(page, "found")
+        assert text(page, "found").startswith(f"{100 * own / whole:.2f}% matched"), text(page, "found")
         page.key("Escape")
         page.key("/")
         page.type("re/__init__.py:186(")
@@ -147,6 +147,21 @@ def test_keys_are_enough():
         assert widths(page) == {name: round(box["width"], 1) for name, box in before.items()}
 
 
+@each(["down", "up"])
+def test_a_deep_stack_scrolls_under_its_head(way):
+    """Also where scroll bars take some of the width."""
+    lines = recordings.line(1, 1, "t", "running", 100, *(f"f{depth}@/srv/a.py:{depth + 1}" for depth in range(150)))
+    with shown(lines, height=400, scrollbars=True) as page:
+        if way == "up":
+            page.key("i")
+        for _ in range(150):
+            page.key("ArrowDown" if way == "down" else "ArrowUp")
+        box = frames(page)["f149"]
+        assert box["focused"] and 60 <= box["y"] <= 400 - box["height"], box
+        wait_for(lambda: page.value("document.querySelector('.title').getBoundingClientRect().y") < 30, "the head follows")
+        assert page.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
 def test_next_match_flip_and_help():
     with shown() as page:
         page.key("/")
@@ -176,7 +191,7 @@ def test_the_mouse_tells_of_a_frame():
         box = frames(page)["discount"]
         page.move(box["x"] + 3, box["y"] + 3)
         told = text(page, "detail")
-        assert "discount" in told and "/srv/shop/shop/cart.py:91" in told and re.match(r"609 ms, 3\.32 %, \d+ samples", told), told
+        assert "discount" in told and "/srv/shop/shop/cart.py:91" in told and re.match(r"609 ms, 3\.32%, \d+ samples", told), told
 
 
 @each([(1200, "light"), (700, "dark")])

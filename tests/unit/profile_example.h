@@ -72,10 +72,10 @@ static inline void example_stacks(struct dt_profile *profile)
 	static const char app[] = "/srv/app/main.py", odd[] = "/srv/a \"b\";c\\d/odd.py";
 	uint32_t module = example_frame(profile, 0, "<module>", app, 90);
 	uint32_t main42 = example_frame(profile, module, "main", app, 42);
-	uint32_t main43, main44, walk;
+	uint32_t main44, walk, work;
 
 	example_frame(profile, main42, "Parser.parse", "/srv/app/parser.py", 12);
-	main43 = walk = example_frame(profile, module, "main", app, 43);
+	walk = example_frame(profile, module, "main", app, 43);
 	for (int i = 0; i < 3; i++)
 		walk = example_frame(profile, walk, "walk", "/srv/app/tree.py", 21);
 	example_frame(profile, walk, "leaf", "/srv/app/tree.py", 33);
@@ -91,8 +91,8 @@ static inline void example_stacks(struct dt_profile *profile)
 			    "native mark", "", DT_FUNCTION_MARK);
 	module = example_frame(profile, 0, "<module>", "/srv/worker.py", 5);
 	example_frame(profile, module, "work", "/srv/worker.py", 55);
-	main43 = example_frame(profile, module, "work", "/srv/worker.py", 56);
-	example_frame(profile, main43, "work.<locals>.<lambda>", "/srv/worker.py", 57);
+	work = example_frame(profile, module, "work", "/srv/worker.py", 56);
+	example_frame(profile, work, "work.<locals>.<lambda>", "/srv/worker.py", 57);
 	assert_int_equal(dt_profile_counts(profile).stacks, 20);
 }
 

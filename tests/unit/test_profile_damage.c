@@ -34,7 +34,8 @@ static void add_second(struct dt_profile *profile, uint32_t second)
 	snprintf(name, sizeof(name), "second_%u", second);
 	run.start_ns = (1000 + 1000 * (uint64_t)second) * MS;
 	run.call = example_string(profile, name);
-	run.stack = example_frame(profile, second % 4 ? dt_profile_counts(profile).stacks : 0, name, "<string>", second);
+	run.stack = example_frame(profile, second % 4 ? dt_profile_counts(profile).stacks : 0, name, "<string>",
+				  second);
 	assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
 	assert_int_equal(dt_profile_add_run(profile, &run), 0);
 	run.thread = 1;
@@ -471,7 +472,7 @@ static void test_runs_that_point_nowhere(void **state)
 	}
 }
 
-/* Many strings in a few bytes: such a file is not unpacked beyond what a recording of its size could have. */
+/* Much in a few bytes: such a file is not unpacked beyond what a recording of its size could have. */
 static void test_bomb(void **state)
 {
 	struct dt_buf bytes = DT_BUF_INIT, payload = DT_BUF_INIT, packed = DT_BUF_INIT, other = DT_BUF_INIT;
@@ -513,6 +514,33 @@ static void test_bomb(void **state)
 	dt_buf_release(&other);
 }
 
+/* A build without zstd says so; one with it sees that this is none. */
+static void test_packed(void **state)
+{
+	struct dt_buf bytes = DT_BUF_INIT, payload = DT_BUF_INIT;
+	struct dt_profile *profile = NULL;
+	struct dt_file_state file;
+	struct dt_error err;
+	int rc;
+
+	(void)state;
+	dt_buf_puts(&payload, "not packed");
+	put_head(&bytes, 1);
+	put_block(&bytes, FILE_DATA, FILE_ZSTD, 0, 100, &payload);
+	rc = read_bytes(bytes.data, bytes.length, &profile, &file, &err);
+	if (file_can_pack()) {
+		assert_int_equal(rc, DT_ERUNTIME);
+		assert_string_equal(err.message, "bad.darter is damaged: no part of it can be read");
+	} else {
+		assert_int_equal(rc, DT_EUNSUPPORTED);
+		assert_string_equal(err.message, "bad.darter is compressed with zstd, which this darter does not read");
+		assert_string_equal(err.hint, "a darter that was built with libzstd reads it");
+	}
+	assert_null(profile);
+	dt_buf_release(&bytes);
+	dt_buf_release(&payload);
+}
+
 /* Heads without end, each of which promises a large block: that is not read again for every one of them. */
 static void test_heads_without_end(void **state)
 {
@@ -545,6 +573,7 @@ int main(void)
 	    cmocka_unit_test(test_a_block_in_a_name),
 	    cmocka_unit_test(test_senseless),
 	    cmocka_unit_test(test_runs_that_point_nowhere),
+	    cmocka_unit_test(test_packed),
 	    cmocka_unit_test(test_bomb),
 	    cmocka_unit_test(test_heads_without_end),
 	};

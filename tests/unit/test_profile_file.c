@@ -242,6 +242,32 @@ static void test_large(void **state)
 	close(fd);
 }
 
+/* Names that can be packed to almost nothing are not taken for something that was made to fill memory. */
+static void test_dull(void **state)
+{
+	struct dt_profile *profile = dt_profile_new(), *again;
+	dt_auto_free char *text = malloc(DT_PROFILE_STRING);
+	struct dt_file_state file;
+	struct dt_writer *writer;
+	struct dt_error err;
+	int fd = example_file();
+	uint32_t id;
+
+	(void)state;
+	memset(text, 'x', DT_PROFILE_STRING);
+	for (size_t i = 0; i < 40; i++)
+		assert_int_equal(dt_profile_string(profile, text, DT_PROFILE_STRING - i, &id), 0);
+	assert_int_equal(dt_writer_new(fd, profile, &writer, &err), 0);
+	assert_int_equal(dt_writer_end(writer, &err), 0);
+	again = read_again(fd, &file);
+	assert_int_equal(file.damaged, 0);
+	assert_same_profile(again, profile);
+	dt_profile_free(again);
+	dt_writer_free(writer);
+	dt_profile_free(profile);
+	close(fd);
+}
+
 /* Rotation: each file can be read alone. */
 static void test_move(void **state)
 {
@@ -414,6 +440,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing_new_writes_nothing),
 	    cmocka_unit_test(test_changes_are_written),
 	    cmocka_unit_test(test_large),
+	    cmocka_unit_test(test_dull),
 	    cmocka_unit_test(test_move),
 	    cmocka_unit_test(test_full),
 	    cmocka_unit_test(test_full_for_a_while),
