@@ -27,6 +27,7 @@ struct thread {
 
 struct process {
 	uint32_t id;           /* in the profile; 0: not there */
+	uint32_t unused;       /* what it was there, if it left before any round */
 	uint64_t now_ns;       /* end of its last round */
 	uint64_t rounds;       /* so far */
 	uint32_t *functions;   /* of code ids */
@@ -69,6 +70,21 @@ void dt_collector_free(struct dt_collector *c)
 	free(c);
 }
 
+/* A process that was met too early, while Python was starting or before an exec, and comes again: nothing is known of
+ * its first try, so it is not told as another process. 0: there is none. */
+static uint32_t take_unused(struct dt_collector *c, int32_t pid)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		uint32_t id = c->processes[i].unused;
+
+		if (id && dt_profile_process_at(c->profile, id)->pid == pid) {
+			c->processes[i].unused = 0;
+			return id;
+		}
+	}
+	return 0;
+}
+
 int dt_collector_join(struct dt_collector *c, uint32_t subject, const struct dt_profile_process *from)
 {
 	struct process *process;
@@ -86,6 +102,9 @@ int dt_collector_join(struct dt_collector *c, uint32_t subject, const struct dt_
 		c->processes[c->count++] = (struct process){0};
 	process = &c->processes[subject - 1];
 	process->now_ns = from->began_ns;
+	process->id = take_unused(c, from->pid);
+	if (process->id)
+		return dt_profile_set_process(c->profile, process->id, from);
 	return dt_profile_add_process(c->profile, from, &process->id);
 }
 
@@ -322,6 +341,7 @@ int dt_collector_leave(struct dt_collector *c, uint32_t subject, uint64_t at_ns)
 {
 	struct process *process = find_process(c, subject);
 	struct dt_profile_process told;
+	uint32_t unused;
 	int rc;
 
 	if (!process)
@@ -331,6 +351,8 @@ int dt_collector_leave(struct dt_collector *c, uint32_t subject, uint64_t at_ns)
 	told.ended_ns = DT_MAX(at_ns, told.began_ns);
 	if (rc == 0)
 		rc = dt_profile_set_process(c->profile, process->id, &told);
+	unused = process->rounds ? 0 : process->id;
 	release_process(process);
+	process->unused = unused;
 	return rc;
 }
