@@ -217,7 +217,7 @@ int dt_record_run(const struct dt_record_command *command)
 		dt_data_remove(&run.data);
 	if (run.common->json)
 		put_json(&run);
-	if (run.program.pid) {
+	if (command->program && run.program.pid) {
 		dt_record_tell(&run, "'%s' goes on; it is waited for", command->program[0]);
 		dt_program_await(&run.program);
 	}
