@@ -8,15 +8,19 @@
 #include "sample/recorder.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "sample/look.h"
 #include "sample/recorder_inside.h"
 #include "sample/state.h"
 
-#define TRIES     3
-#define LADDER_NS 3000000 /* that the long way may take: the moment is over long before */
-#define FIRST_NS  200000000
+#define BETWEEN_LOOKS 20      /* in a row at a thread that is entering Python: by then it is believed to be there */
+#define GET_ON_NS     100000u /* that a look takes after a thread was let get on */
+#define GET_ON_NAP_NS 20000
+#define TRIES         3
+#define LADDER_NS     3000000 /* that the long way may take: the moment is over long before */
+#define FIRST_NS      200000000
 
 int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
@@ -91,6 +95,7 @@ static bool same_words(const struct dt_gil_words *a, const struct dt_gil_words *
 enum attempt {
 	DONE,
 	AGAIN, /* something moved */
+	LATER, /* it stands where a stack cannot be followed: look again when it has got on */
 	AWAY,
 	HARD, /* it is not for the short way */
 };
@@ -102,6 +107,7 @@ struct attempt_state {
 	struct dt_thread_call call;
 	bool running;
 	bool stopped;
+	bool last; /* nothing more is tried after this: what cannot be followed is unseen */
 };
 
 /* A thread state that has taken the GIL for the first time since the last look. */
@@ -246,6 +252,29 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 	return true;
 }
 
+/* A thread that is just entering Python has the frames that it had until then. One that seems to be entering for good
+ * (a greenlet may leave its C frames like that) is believed. */
+static void settle_between(struct dt_recorder *r, struct dt_mem *mem, struct dt_arena *arena,
+			   struct dt_recorded *thread, struct dt_walk_thread *walk)
+{
+	struct dt_walk_thread before = *walk;
+	struct dt_budget budget;
+	uint64_t cframe;
+
+	if (walk->end != DT_WALK_BETWEEN) {
+		thread->between = 0;
+		return;
+	}
+	if (++thread->between > BETWEEN_LOOKS) {
+		walk->end = DT_WALK_WHOLE;
+		return;
+	}
+	dt_budget_begin(&budget, DT_WALK_FRAMES);
+	if (dt_walk_before(mem, r->python, r->sampler->codes, arena, &budget, &before, &cframe) == 0 &&
+	    before.end == DT_WALK_WHOLE)
+		*walk = before;
+}
+
 /* The stack of the suspect alone. */
 static enum attempt look_at_one(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
@@ -258,16 +287,19 @@ static enum attempt look_at_one(struct dt_recorder *r, const struct dt_moment *m
 		return AGAIN;
 	if (walk.ident != a->suspect->ident || walk.native != a->suspect->native)
 		return HARD;
+	settle_between(r, r->lane, &r->arena, a->suspect, &walk);
 	if (!is_itself(r, a, &walk))
 		return HARD;
 	if (!stood(r, moment, a))
 		return AGAIN;
+	if (walk.end != DT_WALK_WHOLE && !a->last)
+		return LATER;
 	dt_recorded_stack(a->suspect, &walk);
 	return DONE;
 }
 
 /* The suspect in a walk of all threads; false if it is not there as it was. */
-static bool find_in(const struct dt_walk *walk, const struct dt_recorded *suspect, const struct dt_walk_thread **found)
+static bool find_in(const struct dt_walk *walk, const struct dt_recorded *suspect, struct dt_walk_thread **found)
 {
 	*found = NULL;
 	for (size_t i = 0; i < walk->thread_count; i++)
@@ -281,7 +313,7 @@ static enum attempt look_at_all(struct dt_recorder *r, const struct dt_moment *m
 {
 	struct dt_sampler *s = r->sampler;
 	const struct dt_walk *walk = &s->look.walk;
-	const struct dt_walk_thread *found;
+	struct dt_walk_thread *found;
 	uint64_t address = a->suspect ? a->suspect->address : 0;
 
 	s->threads = 0;
@@ -292,10 +324,14 @@ static enum attempt look_at_all(struct dt_recorder *r, const struct dt_moment *m
 		return HARD;
 	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !find_in(walk, a->suspect, &found))
 		return AGAIN;
+	if (found)
+		settle_between(r, s->image, &s->arenas[s->current], a->suspect, found);
 	if (found && !is_itself(r, a, found))
 		return HARD;
 	if (!stood(r, moment, a))
 		return AGAIN;
+	if (found && found->end != DT_WALK_WHOLE && !a->last)
+		return LATER;
 	if (dt_recorder_meet(r, walk, NULL) < 0 || !r->simple)
 		return HARD;
 	a->suspect = address ? find_address(r, address) : NULL;
@@ -338,9 +374,9 @@ static bool sleeps_on(struct dt_recorder *r)
 	       dt_thread_sched_now(&r->threads[0].files, &now) == 0 && now.slices == r->slices;
 }
 
-static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken)
+static enum attempt attempt(struct dt_recorder *r, const struct dt_moment *moment, bool last, enum dt_taken *taken)
 {
-	struct attempt_state a = {0};
+	struct attempt_state a = {.last = last};
 	enum attempt rc;
 
 	*taken = DT_TAKEN_SAME;
@@ -401,9 +437,13 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 
 	dt_recorder_begin(r);
 	for (int i = 0; r->simple && i < TRIES; i++) {
-		rc = attempt(r, moment, taken);
-		if (rc != AGAIN || r->replaced)
+		bool last = i == TRIES - 1 || dt_clock_ns() + GET_ON_NS > moment->late_ns;
+
+		rc = attempt(r, moment, last, taken);
+		if ((rc != AGAIN && rc != LATER) || r->replaced)
 			break;
+		if (rc == LATER) /* a generator that yields has lost its caller for a moment */
+			nanosleep(&(struct timespec){.tv_nsec = GET_ON_NAP_NS}, NULL);
 	}
 	if (rc == DONE) {
 		dt_recorder_other_states(r);
