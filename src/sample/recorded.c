@@ -49,6 +49,14 @@ void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *
 	thread->digest[1] = b;
 }
 
+struct dt_recorded *dt_recorder_find(struct dt_recorder *r, uint64_t address)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address == address)
+			return &r->threads[i];
+	return NULL;
+}
+
 static struct dt_recorded *find(struct dt_recorder *r, const struct dt_walk_thread *walk, size_t likely)
 {
 	if (likely < r->count && r->threads[likely].address == walk->address &&

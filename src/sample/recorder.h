@@ -52,6 +52,7 @@ struct dt_recorded {
 	bool ran;             /* it was on a CPU since the last look */
 	enum dt_state before; /* its state at the last look */
 	bool met;             /* in the look that is being taken */
+	unsigned between;     /* looks in a row in which it was just entering Python */
 };
 
 enum dt_taken {

@@ -31,6 +31,22 @@ struct dt_recorder {
 	bool replaced;      /* another program was met: this recorder is of no use any more */
 };
 
+/* What one attempt of the short way came to. */
+enum dt_attempt {
+	DT_ATTEMPT_DONE,
+	DT_ATTEMPT_AGAIN, /* something moved */
+	DT_ATTEMPT_LATER, /* it stands where a stack cannot be followed: look again when it has got on */
+	DT_ATTEMPT_AWAY,  /* it runs on another CPU */
+	DT_ATTEMPT_HARD,  /* it is not for the short way */
+};
+
+/* One attempt. last: nothing more is tried after it, what cannot be followed is unseen. *taken is valid if done. */
+enum dt_attempt dt_short_look(struct dt_recorder *recorder, const struct dt_moment *moment, bool last,
+			      enum dt_taken *taken);
+
+/* The thread whose thread state lies at an address; NULL if there is none. */
+struct dt_recorded *dt_recorder_find(struct dt_recorder *recorder, uint64_t address);
+
 /* A look begins: nothing is fresh. */
 void dt_recorder_begin(struct dt_recorder *recorder);
 
