@@ -140,7 +140,7 @@ def test_a_full_disk(extension):
         try:
             with Recorder(["-r", "500", "-o", f"disk/a.{extension}", program.pid], here,
                           env={"TMPDIR": str(other)}) as recorder:
-                wait_for(lambda: list(disk.iterdir()), "the recording has begun")
+                recorder.wait_said("recording process")
                 with open(disk / "ballast", "wb", buffering=0) as ballast:
                     while True:
                         try:
