@@ -376,12 +376,10 @@ DT_API int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_a
  * that it need not be. Cheap enough for 50 times a second. The list lives until the next call. */
 DT_API int dt_arrivals_ask(struct dt_arrivals *arrivals, const int **pids, size_t *count, struct dt_error *err);
 
-/* What became of a process: 0 or DT_E*. One that is no Python, or not yet, is told again now and then: it may become
- * another program. This also goes for one that was never told, such as a child that was there from the beginning. */
+/* What became of a process: 0 or DT_E*. One that is no Python, or not yet, is told again now and then, as it may become
+ * another program; also one that was never told, such as a child that was there from the beginning. The children of one
+ * that joined (0) count, too. */
 DT_API void dt_arrivals_told(struct dt_arrivals *arrivals, int pid, int code);
-
-/* A process joined that is not one of the roots: its children count, too. */
-DT_API void dt_arrivals_root(struct dt_arrivals *arrivals, int pid);
 
 /* Whether any of the processes that were given by number, Python or not, has not ended yet. */
 DT_API bool dt_arrivals_rooted(const struct dt_arrivals *arrivals);

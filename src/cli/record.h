@@ -105,8 +105,10 @@ void dt_record_join_again(struct dt_record_run *run, struct dt_recording *record
 bool dt_record_is_over(const struct dt_record_run *run);
 dt_record_ended_fn dt_record_member_ended;
 
-/* What becomes of it (record_results.c). */
+/* What it is called (record_names.c). */
 int dt_record_name_output(struct dt_record_run *run, struct dt_error *err);
+
+/* What becomes of it (record_results.c). */
 int dt_record_begin(struct dt_record_run *run, struct dt_error *err);
 void dt_record_write_now(struct dt_record_run *run);
 void dt_record_rotate(struct dt_record_run *run);

@@ -200,8 +200,7 @@ static int list_processes(struct dt_arrivals *a, bool first, struct dt_error *er
 		if (a->options.children)
 			list[i].parent = parent_of(pids[i]);
 		for (size_t r = 0; first && r < a->options.root_count; r++)
-			list[i].root |= a->options.roots[r] == pids[i];
-		list[i].tree = list[i].root;
+			list[i].tree |= a->options.roots[r] == pids[i];
 	}
 	free(a->known);
 	a->known = list;
@@ -322,6 +321,7 @@ int dt_arrivals_ask(struct dt_arrivals *a, const int **pids, size_t *count, stru
 
 void dt_arrivals_told(struct dt_arrivals *a, int pid, int code)
 {
+	struct known *known = find_known(a->known, a->known_count, pid);
 	struct candidate *candidate = find_candidate(a, pid);
 	bool again = code == DT_ENOTPYTHON || code == DT_EAGAIN;
 
@@ -329,15 +329,7 @@ void dt_arrivals_told(struct dt_arrivals *a, int pid, int code)
 		candidate->joined = !again;
 	else if (again)
 		add_candidate(a, pid, true); /* out of memory: it is not asked for again */
-	if (code == 0)
-		dt_arrivals_root(a, pid);
-}
-
-void dt_arrivals_root(struct dt_arrivals *a, int pid)
-{
-	struct known *known = find_known(a->known, a->known_count, pid);
-
-	if (known)
+	if (code == 0 && known)
 		known->tree = true;
 }
 
