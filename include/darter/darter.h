@@ -57,9 +57,10 @@ struct dt_error {
 struct dt_target;
 
 enum dt_pause {
-	DT_PAUSE_AUTO,  /* stop the thread that runs Python for one read where nothing gentler is proof enough; of a
-			   free-threaded build all that do, together */
-	DT_PAUSE_NEVER, /* never stop anything; what cannot be proven is left out and counted */
+	DT_PAUSE_AUTO,   /* stop the thread that runs Python for one read where nothing gentler is proof enough; of a
+			    free-threaded build all that do, together */
+	DT_PAUSE_NEVER,  /* never stop anything; what cannot be proven is left out and counted */
+	DT_PAUSE_ALWAYS, /* stop it rather than borrow its CPU; for recordings */
 };
 
 /* While a compressed core file is decompressed, after each part: `done` of its `whole` bytes have been read. */
@@ -180,6 +181,139 @@ DT_API int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot
 /* Lets go of the target. NULL is fine. */
 DT_API void dt_release(struct dt_target *target);
 
+/* ---- recording ---- */
+
+struct dt_record_options {
+	double rate;         /* looks per second, 1 to 1,000,000; 0: 100 */
+	enum dt_pause pause; /* DT_PAUSE_NEVER: what could only be seen by stopping a thread is counted as not seen */
+	bool no_perch;       /* do not borrow the CPU of the running thread */
+	int fd;              /* where the recording is written to, as a .darter file; stays the caller's */
+};
+
+struct dt_recording;
+
+/* How it goes. */
+struct dt_record_status {
+	uint64_t duration_ns;
+	size_t processes;  /* that are being looked at */
+	size_t joined;     /* all that ever were */
+	uint64_t rounds;   /* instants at which was looked */
+	uint64_t samples;  /* looks at one thread */
+	uint64_t late;     /* rounds that came too late for the stacks that they found */
+	uint64_t unseen;   /* samples of a thread that ran, and whose stack was not seen in time */
+	uint64_t settled;  /* looks that needed a second way */
+	uint64_t torn;     /* samples with frames left out */
+	uint64_t lost;     /* rounds that could not be kept */
+	uint64_t bytes;    /* written so far */
+	uint64_t cpu_ns;   /* of darter itself */
+	uint64_t rss;      /* of darter itself, bytes */
+	const char *rung;  /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
+	const char *why;   /* it is no better one; "" for the best */
+	const char *error; /* the file could not be written: why; NULL: it could */
+};
+
+/* Begins a recording without processes. */
+DT_API int dt_record(const struct dt_record_options *options, struct dt_recording **recording, struct dt_error *err);
+
+/* Adds a process: as dt_attach(). Once it is in the recording it stays until it ends; a program that becomes another
+ * one (exec) is followed. */
+DT_API int dt_record_add(struct dt_recording *recording, int pid, struct dt_error *err);
+
+/* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
+ * at most. What has ended by then is told to `ended` (may be NULL). 0, DT_EMEMORY, or DT_ERUNTIME if the thread that
+ * samples hangs with a thread of a process stopped: then end the recording and, soon, your process. A file that cannot
+ * be written is told by the status, and what was to be written is kept for dt_record_move(). */
+typedef void dt_record_ended_fn(void *context, int pid, const struct dt_error *why);
+DT_API int dt_record_tend(struct dt_recording *recording, double seconds, dt_record_ended_fn *ended, void *context,
+			  struct dt_error *err);
+DT_API void dt_record_status(const struct dt_recording *recording, struct dt_record_status *status);
+
+/* Writes what is there now, so that the file can be read up to this moment. As dt_record_end() if that failed. */
+DT_API int dt_record_flush(struct dt_recording *recording, struct dt_error *err);
+
+/* Goes on in another file, which begins with a copy of all that is in the old one, and whose offset is at its end. */
+DT_API void dt_record_resume(struct dt_recording *recording, int fd);
+
+/* Goes on in another file, which has nothing of what is in the old one. */
+DT_API int dt_record_move(struct dt_recording *recording, int fd, struct dt_error *err);
+
+/* Ends the recording and writes the last of it. DT_ERUNTIME with the reason if that failed: dt_record_move() and again.
+ */
+DT_API int dt_record_end(struct dt_recording *recording, struct dt_error *err);
+
+/* Lets go of everything; ends a recording that was not ended. NULL is fine. */
+DT_API void dt_record_free(struct dt_recording *recording);
+
+/* ---- what a recording shows ---- */
+
+enum dt_weight {
+	DT_WEIGHT_WALL,
+	DT_WEIGHT_CPU, /* time on a CPU, by the scheduler's account */
+	DT_WEIGHT_GIL, /* wall time with the GIL in hand */
+};
+
+/* What counts, and what of it is shown; all zero is the default. The texts are borrowed. */
+struct dt_view_options {
+	enum dt_weight weight;
+	bool idle;               /* threads that only wait, too */
+	bool threads;            /* a root for each thread, and for each process if there are several */
+	bool functions;          /* lines of one function are one, which is shown with its first line */
+	bool no_lines;           /* the same, shown without a line */
+	bool full_names;         /* file names are not shortened */
+	bool gc;                 /* during a garbage collection alone */
+	bool main_thread;        /* main threads alone */
+	const char *thread_name; /* POSIX extended regular expression: threads whose name matches; NULL: all */
+	const char *const *hide; /* the same for functions ("name" or "file:name"): frames left out of stacks */
+	size_t hide_count;
+};
+
+struct dt_profile_render {
+	bool color;        /* for a terminal */
+	size_t columns;    /* width of the terminal; 0: not known */
+	size_t rows;       /* of each table; 0: the usual number */
+	const char *title; /* of the document; NULL: made from the recording */
+};
+
+struct dt_view;
+
+struct dt_profile_format {
+	const char *name;
+	const char *alias;             /* another name that is accepted; NULL: none */
+	const char *const *extensions; /* with the dot, longest first, ended by NULL: ".trace.json" */
+	const char *description;
+	/* 0, DT_EMEMORY, or DT_ERUNTIME with errno set when out does not take it. NULL: it is the recording itself,
+	 * which dt_show_recording() writes anew, whole and without what was damaged. */
+	int (*render)(struct dt_view *view, const struct dt_profile_render *render, FILE *out);
+};
+
+/* All of them, ended by NULL. */
+DT_API const struct dt_profile_format *const *dt_profile_formats(void);
+
+/* By name or alias; by the ending of a file's name, the longest extension that fits. NULL: none. */
+DT_API const struct dt_profile_format *dt_profile_format_by_name(const char *name);
+DT_API const struct dt_profile_format *dt_profile_format_by_file(const char *file);
+
+/* Reads a .darter file, from the beginning of fd on, and writes what it shows. name is that of the file, for words.
+ * What is the matter with a file that could be read only in part is put into warning, which is "" otherwise. */
+#define DT_WARNING_SIZE 512
+DT_API int dt_show_recording(int fd, const char *name, const struct dt_profile_format *format,
+			     const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,
+			     char warning[DT_WARNING_SIZE], struct dt_error *err);
+
+/* A recording that was made, for programs: docs/json.md. */
+struct dt_failure;
+struct dt_record_result {
+	struct dt_record_status status;
+	double rate;        /* that was asked for */
+	const char *format; /* name */
+	const char *reason; /* why it ended: "duration", "signal", "ended", "program" */
+	const char **files; /* that are there now, oldest first */
+	size_t file_count;
+	const struct dt_failure *failures;
+	size_t failure_count;
+};
+DT_API int dt_render_record_json(const struct dt_record_result *result, FILE *out);
+
 /* ---- a host ---- */
 
 struct dt_process {
@@ -218,6 +352,38 @@ DT_API void dt_process_list_free(struct dt_process_list *list);
  * *pids. */
 DT_API int dt_find(const char *regex, int **pids, size_t *count, struct dt_error *err);
 DT_API int dt_children(int pid, int **pids, size_t *count, struct dt_error *err);
+
+/* A short name for what a process runs, for the names of files: "server" of "/usr/bin/python3 -u /srv/server.py", made
+ * of letters, digits, '.', '_' and '-'. "python" if nothing is known. command: its command line; NULL: that of pid. */
+DT_API void dt_process_name(int pid, const char *command, char *name, size_t size);
+
+/* Processes that come while one looks: new ones whose command line matches, or that are descendants of others. */
+struct dt_arrivals;
+struct dt_arrival_options {
+	const int *roots; /* by number */
+	size_t root_count;
+	const char *const *names; /* regular expressions over the command line: any of them */
+	size_t name_count;
+	bool all;
+	bool children; /* of roots, of those that match, and their children */
+};
+
+/* What is there already is not new. The options are borrowed. */
+DT_API int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_arrivals **arrivals,
+			   struct dt_error *err);
+
+/* Those that may be Python and have to be asked for now, to be attached; each is told until dt_arrivals_told() says
+ * that it need not be. Cheap enough for 50 times a second. The list lives until the next call. */
+DT_API int dt_arrivals_ask(struct dt_arrivals *arrivals, const int **pids, size_t *count, struct dt_error *err);
+
+/* What became of a process: 0 or DT_E*. One that is no Python, or not yet, is told again now and then, as it may become
+ * another program; also one that was never told, such as a child that was there from the beginning. The children of one
+ * that joined (0) count, too. */
+DT_API void dt_arrivals_told(struct dt_arrivals *arrivals, int pid, int code);
+
+/* Whether any of the processes that were given by number, Python or not, has not ended yet. */
+DT_API bool dt_arrivals_rooted(const struct dt_arrivals *arrivals);
+DT_API void dt_arrivals_free(struct dt_arrivals *arrivals);
 
 /* ---- showing ---- */
 

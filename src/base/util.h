@@ -56,6 +56,9 @@ uint64_t dt_clock_realtime_ns(void);
 /* Nanoseconds that the calling thread has been on a CPU. */
 uint64_t dt_cpu_ns(void);
 
+/* Bytes of memory that this process has, 0 if that is not told. */
+uint64_t dt_own_rss(void);
+
 /* A decimal number that fills the whole text; false on anything else or above max. */
 bool dt_parse_u64(const char *text, uint64_t max, uint64_t *value);
 

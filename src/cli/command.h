@@ -16,8 +16,9 @@ enum dt_value_kind {
 	DT_VALUE_CHOICE, /* one of choices, a space-separated list */
 	DT_VALUE_FILE,
 	DT_VALUE_FOLDER,
-	DT_VALUE_COMMAND, /* the name of a command */
-	DT_VALUE_FORMAT,  /* the name of an output format: one of dt_formats() */
+	DT_VALUE_COMMAND,        /* the name of a command */
+	DT_VALUE_FORMAT,         /* the name of an output format: one of dt_formats() */
+	DT_VALUE_PROFILE_FORMAT, /* the same for recordings: one of dt_profile_formats() */
 };
 
 struct dt_option {
@@ -57,8 +58,10 @@ struct dt_command {
 	size_t options_size; /* bytes of the command's options struct, which begins with struct dt_common */
 	void (*defaults)(void *options);
 	int (*argument)(void *options, const char *text, struct dt_error *err); /* NULL: takes none */
-	int (*run)(void *options);                                              /* returns the exit code */
-	bool looks; /* into processes that it is given: it may be refused, or not find them */
+	/* The words behind "--" are a program and its arguments, ended by NULL as argv is; NULL: they are arguments. */
+	int (*program)(void *options, char *const *words, int count, struct dt_error *err);
+	int (*run)(void *options); /* returns the exit code */
+	bool looks;                /* into processes that it is given: it may be refused, or not find them */
 };
 
 /* What the options that several commands share set. */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 const struct dt_command *const dt_commands[] = {
-    &dt_command_ps, &dt_command_dump, &dt_command_version, &dt_command_help, &dt_command_completion, NULL,
+    &dt_command_ps,      &dt_command_dump, &dt_command_record,     &dt_command_report,
+    &dt_command_version, &dt_command_help, &dt_command_completion, NULL,
 };
 
 const struct dt_variable dt_common_variables[] = {

@@ -54,8 +54,9 @@ static void bash_words(FILE *out, enum dt_value_kind kind, const char *choices)
 		fputs("' -- \"$cur\"))", out);
 		break;
 	case DT_VALUE_FORMAT:
+	case DT_VALUE_PROFILE_FORMAT:
 		fputs("COMPREPLY=($(compgen -W '", out);
-		dt_help_formats(out, " ");
+		dt_help_formats(out, kind, " ");
 		fputs("' -- \"$cur\"))", out);
 		break;
 	case DT_VALUE_FILE:
@@ -130,8 +131,9 @@ static void zsh_action(FILE *out, enum dt_value_kind kind, const char *choices)
 		fputs("_darter_commands", out);
 		break;
 	case DT_VALUE_FORMAT:
+	case DT_VALUE_PROFILE_FORMAT:
 		putc('(', out);
-		dt_help_formats(out, " ");
+		dt_help_formats(out, kind, " ");
 		putc(')', out);
 		break;
 	case DT_VALUE_FILE:
@@ -222,8 +224,9 @@ static void fish_words(FILE *out, enum dt_value_kind kind, const char *choices)
 		putc('\'', out);
 		break;
 	case DT_VALUE_FORMAT:
+	case DT_VALUE_PROFILE_FORMAT:
 		fputs(" -a '", out);
-		dt_help_formats(out, " ");
+		dt_help_formats(out, kind, " ");
 		putc('\'', out);
 		break;
 	case DT_VALUE_FILE:

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "cli/wrap.h"
+#include "base/wrap.h"
 
 #define DEFAULT_COLUMNS 80
 #define WIDEST          100 /* longer lines are hard to read */
@@ -13,6 +13,7 @@
 const struct dt_example dt_help_first[] = {
     {"darter ps", "The Python programs here, and what each does now."},
     {"darter dump PID", "The stack of every thread of one of them."},
+    {"darter record PID", "Where its time goes, until Ctrl-C; as a flame graph."},
     {"darter dump --core FILE", "What a program was doing when it died."},
     {0},
 };
@@ -44,10 +45,13 @@ static void put_paragraphs(FILE *out, const char *text, size_t columns)
 	}
 }
 
-void dt_help_formats(FILE *out, const char *between)
+void dt_help_formats(FILE *out, enum dt_value_kind kind, const char *between)
 {
-	for (const struct dt_format *const *format = dt_formats(); *format; format++)
-		fprintf(out, "%s%s", format == dt_formats() ? "" : between, (*format)->name);
+	const struct dt_profile_format *const *recorded = dt_profile_formats();
+	const struct dt_format *const *shown = dt_formats();
+
+	for (size_t i = 0; kind == DT_VALUE_FORMAT ? shown[i] != NULL : recorded[i] != NULL; i++)
+		fprintf(out, "%s%s", i ? between : "", kind == DT_VALUE_FORMAT ? shown[i]->name : recorded[i]->name);
 }
 
 static void put_option(FILE *out, const struct dt_option *option, size_t columns)
@@ -67,9 +71,9 @@ static void put_option(FILE *out, const struct dt_option *option, size_t columns
 	}
 	fprintf(out, "%*s", OPTION_COLUMN - length, "");
 	wrap(out, option->help, strlen(option->help), OPTION_COLUMN, OPTION_COLUMN, columns);
-	if (option->kind == DT_VALUE_FORMAT) {
+	if (option->kind == DT_VALUE_FORMAT || option->kind == DT_VALUE_PROFILE_FORMAT) {
 		fprintf(out, "%*sOne of: ", OPTION_COLUMN, "");
-		dt_help_formats(out, ", ");
+		dt_help_formats(out, option->kind, ", ");
 		fputs(".\n", out);
 	}
 }

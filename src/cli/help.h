@@ -10,8 +10,8 @@ void dt_help_command(const struct dt_command *command, FILE *out, size_t columns
 /* Where to begin. Ended by one without a line. */
 extern const struct dt_example dt_help_first[];
 
-/* The names of all output formats, with something between them. */
-void dt_help_formats(FILE *out, const char *between);
+/* The names of all output formats of one of the two kinds of values, with something between them. */
+void dt_help_formats(FILE *out, enum dt_value_kind kind, const char *between);
 
 /* scdoc source of darter(1) (NULL) or darter-COMMAND(1). */
 void dt_help_man(const struct dt_command *command, FILE *out);

@@ -1,6 +1,5 @@
 /* darter: finds the command, reads its options, runs it. */
 #include <malloc.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 
 /* The first of the words that is a command with this option, else the first command that has it. */
@@ -114,8 +114,7 @@ int main(int argc, char **argv)
 	const struct dt_command *command;
 	int code;
 
-	/* Whoever started us may have ignored it: a reader that goes away ends us quietly, as it should. */
-	signal(SIGPIPE, SIG_DFL);
+	dt_signals_main();
 #ifdef M_ARENA_MAX
 	/* Our threads work one after the other: a heap for each would only cost time. */
 	mallopt(M_ARENA_MAX, 1);

@@ -46,9 +46,9 @@ static void put_options(FILE *out, const struct dt_option *option)
 			fprintf(out, " _%s_", option->value);
 		fputs("\n\t", out);
 		put(out, option->help);
-		if (option->kind == DT_VALUE_FORMAT) {
+		if (option->kind == DT_VALUE_FORMAT || option->kind == DT_VALUE_PROFILE_FORMAT) {
 			fputs(" One of: ", out);
-			dt_help_formats(out, ", ");
+			dt_help_formats(out, option->kind, ", ");
 			putc('.', out);
 		}
 		fputs("\n\n", out);
@@ -122,6 +122,12 @@ static void put_command_page(const struct dt_command *command, FILE *out)
 	put_variables(out, command->variables);
 	put_examples(out, command->examples);
 	put_exit_status(out, command->looks);
+	if (!command->looks && command->argument_kind == DT_VALUE_FILE)
+		fputs("*4*\n\tThere is no such file.\n\n", out);
+	if (command->program)
+		fputs("With a program behind -- it is the program's own: its exit code, or 128 plus the number of the "
+		      "signal that ended it.\n\n",
+		      out);
 	fputs("# SEE ALSO\n\n*darter*(1)\n", out);
 }
 

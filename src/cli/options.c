@@ -226,6 +226,8 @@ int dt_parse(const struct dt_command *command, int count, char *const *list, voi
 		bool option = !only_arguments && word[0] == '-' && word[1];
 		int code;
 
+		if (option && !strcmp(word, "--") && command->program)
+			return command->program(options, list + words.at + 1, count - words.at - 1, err);
 		if (option && !strcmp(word, "--")) {
 			only_arguments = true;
 			continue;
@@ -277,15 +279,26 @@ int dt_value_pid(const char *text, int *pid, struct dt_error *err)
 
 int dt_value_seconds(const char *text, double min, double *seconds, struct dt_error *err)
 {
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+	double value, unit = 0;
 	char *end;
-	double value;
 
 	errno = 0;
 	value = strtod(text, &end);
-	if (end == text || *end || errno || !isfinite(value) || value < 0)
-		return dt_fail(err, DT_EUSAGE, "'%s' is not a number of seconds", text);
+	for (size_t i = 0; i < DT_COUNT(units) && end != text; i++)
+		if (!strcmp(end, units[i].name))
+			unit = units[i].seconds;
+	if (unit == 0 || errno || !isfinite(value) || value < 0) {
+		dt_fail(err, DT_EUSAGE, "'%s' is not a number of seconds", text);
+		dt_hint(err, "other units stand behind the number: 0.5, 500ms, 10s, 2m, 1h");
+		return DT_EUSAGE;
+	}
+	value *= unit;
 	if (value < min || value > 86400 * 366)
-		return dt_fail(err, DT_EUSAGE, "%s seconds: from %g s to a year is possible", text, min);
+		return dt_fail(err, DT_EUSAGE, "'%s': from %g s to a year is possible", text, min);
 	*seconds = value;
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "base/util.h"
-#include "cli/wrap.h"
+#include "base/wrap.h"
 
 #define NARROWEST 20
 #define PASTED    "    " /* how a line of a hint begins that is to be pasted */

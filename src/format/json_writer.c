@@ -121,6 +121,12 @@ void dt_json_decimal(struct dt_json *json, const char *key, double value)
 	fprintf(json->out, "%.1f", value);
 }
 
+void dt_json_micros(struct dt_json *json, const char *key, uint64_t ns)
+{
+	begin(json, key);
+	fprintf(json->out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+}
+
 void dt_json_bool(struct dt_json *json, const char *key, bool value)
 {
 	begin(json, key);

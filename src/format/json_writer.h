@@ -24,6 +24,7 @@ void dt_json_text(struct dt_json *json, const char *key, const char *value); /* 
 void dt_json_number(struct dt_json *json, const char *key, uint64_t value);
 void dt_json_signed(struct dt_json *json, const char *key, int64_t value);
 void dt_json_decimal(struct dt_json *json, const char *key, double value); /* one digit; null if not finite */
+void dt_json_micros(struct dt_json *json, const char *key, uint64_t ns);   /* exact: 12.345 */
 void dt_json_bool(struct dt_json *json, const char *key, bool value);
 void dt_json_null(struct dt_json *json, const char *key);
 

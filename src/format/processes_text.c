@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/short_names.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/processes.h"
 #include "format/short_command.h"
-#include "format/short_names.h"
 #include "format/text.h"
 
 enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, STATE, DOING, COLUMNS };
@@ -57,9 +57,6 @@ static void put_size(struct dt_buf *buf, uint64_t bytes)
 static void put_place(struct dt_buf *buf, const struct dt_process *process, const struct dt_render *render,
 		      size_t columns)
 {
-	struct dt_frame frame = {.file = process->file};
-	struct dt_thread thread = {.frames = &frame, .frame_count = 1};
-	struct dt_snapshot one = {.threads = &thread, .thread_count = 1};
 	struct dt_short_names names = {0};
 	char line[16] = "";
 	size_t rest;
@@ -70,8 +67,8 @@ static void put_place(struct dt_buf *buf, const struct dt_process *process, cons
 		snprintf(line, sizeof(line), ":%" PRIu32, process->line);
 	rest = strlen("()") + strlen(line);
 	/* Out of memory, the name is whole. */
-	if (!render->full_names)
-		dt_short_names_init(&names, &one);
+	if (!render->full_names && !dt_short_names_add(&names, process->file))
+		dt_short_names_finish(&names);
 	dt_buf_putc(buf, '(');
 	dt_escape_cut(buf, dt_short_name(&names, process->file), columns > rest ? columns - rest : 1);
 	dt_buf_printf(buf, "%s)", line);

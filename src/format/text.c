@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/short_names.h"
 #include "base/utf8.h"
 #include "format/formats.h"
-#include "format/short_names.h"
 
 /* Runs of an equal frame longer than this are folded. */
 #define FOLD_ABOVE 8
@@ -222,13 +222,32 @@ static int put_thread(struct writer *w, const struct dt_thread *thread)
 	return dt_flush(&w->buf, w->out);
 }
 
+static int shorten_names(struct dt_short_names *names, const struct dt_snapshot *snapshot)
+{
+	const char *last = NULL;
+	int code = 0;
+
+	for (size_t t = 0; t < snapshot->thread_count; t++) {
+		const struct dt_thread *thread = &snapshot->threads[t];
+
+		for (size_t f = 0; f < thread->frame_count && !code; f++) {
+			const char *path = thread->frames[f].file;
+
+			if (path && path != last)
+				code = dt_short_names_add(names, path);
+			last = path;
+		}
+	}
+	return code ? code : dt_short_names_finish(names);
+}
+
 static int render_with(const struct dt_snapshot *snapshot, const struct dt_render *render, bool process, FILE *out)
 {
 	struct writer w = {.render = render ? render : &plain, .core = snapshot->core, .buf = DT_BUF_INIT, .out = out};
 	int code = 0;
 
 	if (!w.render->full_names)
-		code = dt_short_names_init(&w.names, snapshot);
+		code = shorten_names(&w.names, snapshot);
 	if (!code && process)
 		put_process(&w, snapshot);
 	for (size_t i = 0; !code && i < snapshot->thread_count; i++) {

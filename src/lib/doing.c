@@ -42,7 +42,7 @@ int dt_doing(const struct dt_proc *proc, struct dt_mem *mem, const struct dt_pyt
 	const struct dt_walk_frame *frame;
 	struct dt_sampler *sampler;
 	const struct dt_look *look;
-	int rc = dt_sampler_new(proc, mem, python, &options, &sampler, err);
+	int rc = dt_sampler_new(proc, mem, python, &options, NULL, &sampler, err);
 
 	if (rc < 0)
 		return rc;

@@ -3,25 +3,13 @@
  * out. One that may not be looked into is found by its name, so that asking for it says why and not "none". One whose
  * command line or files do not answer is left out.
  */
-#include <regex.h>
+#include <stdlib.h>
 
 #include "base/patience.h"
+#include "base/regex.h"
 #include "base/util.h"
 #include "lib/host.h"
 #include "python/find.h"
-
-static int compile(const char *text, regex_t *regex, struct dt_error *err)
-{
-	char reason[256];
-	int rc = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-
-	if (rc == 0)
-		return 0;
-	regerror(rc, regex, reason, sizeof(reason));
-	dt_fail(err, DT_EUSAGE, "'%.200s' is not a POSIX extended regular expression: %s", text, reason);
-	dt_hint(err, "a sign that has a meaning there (. * + ? ( ) [ { | ^ $ \\) stands for itself behind a backslash");
-	return DT_EUSAGE;
-}
 
 #define PATIENCE_NS UINT64_C(3000000000) /* for one process */
 
@@ -53,7 +41,7 @@ static struct visit *visit_new(struct search *search)
 	}
 	visit->named = search->text != NULL;
 	if (visit->named) {
-		search->code = compile(search->text, &visit->regex, search->err);
+		search->code = dt_regex_compile(search->text, &visit->regex, search->err);
 		if (search->code) {
 			free(visit);
 			return NULL;

@@ -40,22 +40,29 @@ struct page_list {
 	size_t count, capacity;
 };
 
+/* What only the look that is being taken needs: several images may share it. */
+struct dt_image_pool {
+	const struct image *user; /* whose look it is */
+	uint8_t *blocks[BLOCKS];
+	struct dt_range batch[BATCH]; /* pages entered, but not yet fetched: the last ones of `now` */
+};
+
 struct image {
 	struct dt_mem mem;
 	struct dt_mem *base;
+	struct dt_image_pool *pool;
+	bool own_pool;
 	struct slot *slots;
 	size_t slot_count;            /* a power of two, at least twice the number of pages */
 	uint32_t look;                /* 1 and up */
 	int error;                    /* why pages are missing, if it is more than -EFAULT: holds for the whole look */
 	struct page_list now, before; /* pages of this look and of the last one */
-	uint8_t *blocks[BLOCKS];
-	struct dt_range batch[BATCH]; /* pages entered, but not yet fetched: the last ones of `now` */
 	size_t batch_count, batch_first;
 };
 
 static uint8_t *page_data(const struct image *image, size_t index)
 {
-	return image->blocks[index / BLOCK_PAGES] + index % BLOCK_PAGES * PAGE;
+	return image->pool->blocks[index / BLOCK_PAGES] + index % BLOCK_PAGES * PAGE;
 }
 
 /* The slot that holds the page, or the free one where it belongs. */
@@ -111,9 +118,9 @@ static int make_room(struct image *image)
 		rc = grow_list(&image->now);
 	if (rc == 0 && (index + 1) * 2 > image->slot_count)
 		rc = grow_slots(image);
-	if (rc == 0 && !image->blocks[index / BLOCK_PAGES]) {
-		image->blocks[index / BLOCK_PAGES] = malloc(BLOCK_PAGES * PAGE);
-		if (!image->blocks[index / BLOCK_PAGES])
+	if (rc == 0 && !image->pool->blocks[index / BLOCK_PAGES]) {
+		image->pool->blocks[index / BLOCK_PAGES] = malloc(BLOCK_PAGES * PAGE);
+		if (!image->pool->blocks[index / BLOCK_PAGES])
 			rc = -ENOMEM;
 	}
 	return rc;
@@ -143,18 +150,18 @@ static void fetch_batch(struct image *image)
 	size_t index = image->batch_first, done = 0;
 
 	while (done < image->batch_count && !image->error) {
-		ssize_t got = dt_mem_gather(image->base, image->batch + done, image->batch_count - done);
+		ssize_t got = dt_mem_gather(image->base, image->pool->batch + done, image->batch_count - done);
 
 		if (got == -EFAULT) {
-			fetch_singly(image, &image->batch[done], index);
-			index += image->batch[done++].size / PAGE;
+			fetch_singly(image, &image->pool->batch[done], index);
+			index += image->pool->batch[done++].size / PAGE;
 		} else if (got < 0) {
 			image->error = (int)got;
 		}
 		for (; got > 0; got--) {
-			size_t pages = image->batch[done].size / PAGE;
+			size_t pages = image->pool->batch[done].size / PAGE;
 
-			image->mem.stats.bytes += image->batch[done++].size;
+			image->mem.stats.bytes += image->pool->batch[done++].size;
 			while (pages--)
 				image->now.items[index++].there = true;
 		}
@@ -187,11 +194,11 @@ static int enter_page(struct image *image, uint64_t page, uint32_t asked)
 	data = page_data(image, index);
 	if (image->batch_count == 0)
 		image->batch_first = index;
-	last = image->batch_count ? &image->batch[image->batch_count - 1] : NULL;
+	last = image->batch_count ? &image->pool->batch[image->batch_count - 1] : NULL;
 	if (last && last->address + last->size == page && (uint8_t *)last->buffer + last->size == data)
 		last->size += PAGE;
 	else
-		image->batch[image->batch_count++] = (struct dt_range){page, data, PAGE};
+		image->pool->batch[image->batch_count++] = (struct dt_range){page, data, PAGE};
 	return 0;
 }
 
@@ -260,6 +267,8 @@ static ssize_t gather(struct dt_mem *mem, const struct dt_range *ranges, size_t 
 	size_t entered;
 	int rc = 0;
 
+	if (image->pool->user != image)
+		dt_image_begin(mem); /* another image has been at the pool: nothing is here any more */
 	if (count == 1 && copy_known(image, ranges))
 		return 1;
 	for (entered = 0; entered < count && rc == 0; entered++)
@@ -281,6 +290,8 @@ void dt_image_begin(struct dt_mem *mem)
 {
 	struct image *image = (struct image *)mem;
 	struct page_list list = image->before;
+
+	image->pool->user = image;
 
 	image->before = image->now;
 	image->now = list;
@@ -322,12 +333,26 @@ void dt_image_prefetch(struct dt_mem *mem)
 		fetch_batch(image);
 }
 
+struct dt_image_pool *dt_image_pool_new(void)
+{
+	return calloc(1, sizeof(struct dt_image_pool));
+}
+
+void dt_image_pool_free(struct dt_image_pool *pool)
+{
+	for (size_t i = 0; pool && i < BLOCKS; i++)
+		free(pool->blocks[i]);
+	free(pool);
+}
+
 static void image_free(struct dt_mem *mem)
 {
 	struct image *image = (struct image *)mem;
 
-	for (size_t i = 0; i < BLOCKS; i++)
-		free(image->blocks[i]);
+	if (image->own_pool)
+		dt_image_pool_free(image->pool);
+	else if (image->pool && image->pool->user == image)
+		image->pool->user = NULL;
 	free(image->now.items);
 	free(image->before.items);
 	free(image->slots);
@@ -336,7 +361,7 @@ static void image_free(struct dt_mem *mem)
 
 static const struct dt_mem_ops image_ops = {gather, image_free};
 
-int dt_mem_open_image(struct dt_mem *base, struct dt_mem **mem)
+int dt_mem_open_image(struct dt_mem *base, struct dt_image_pool *pool, struct dt_mem **mem)
 {
 	struct image *image = calloc(1, sizeof(*image));
 
@@ -347,7 +372,9 @@ int dt_mem_open_image(struct dt_mem *base, struct dt_mem **mem)
 	image->look = 1;
 	image->slot_count = FIRST_SLOTS;
 	image->slots = calloc(FIRST_SLOTS, sizeof(*image->slots));
-	if (!image->slots) {
+	image->own_pool = !pool;
+	image->pool = pool ? pool : dt_image_pool_new();
+	if (!image->slots || !image->pool) {
 		image_free(&image->mem);
 		return -ENOMEM;
 	}

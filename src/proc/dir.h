@@ -10,6 +10,10 @@ ssize_t dt_proc_read_cut(const struct dt_proc *proc, const char *name, char *buf
 /* All names of the directory that are numbers, ascending. The caller frees *numbers. */
 int dt_dir_numbers(int fd, int **numbers, size_t *count);
 
+/* Opens a file of a thread ("stat"); its name has at most 10 letters. -ESRCH once the thread ended, -ENOTSUP where this
+ * kernel has no such file, or another negative errno. */
+int dt_thread_open(const struct dt_proc *proc, int tid, const char *name);
+
 /* What the stat file knows of struct dt_proc_info: all but uid and tracer, which become 0. */
 int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info);
 

@@ -80,6 +80,16 @@ uint64_t dt_proc_cpu_ns(int pid, const struct dt_proc_info *info)
 	return ticks + CLOCK_SLACK >= info->cpu_ticks && ticks <= info->cpu_ticks + CLOCK_SLACK ? ns : 0;
 }
 
+int dt_proc_clock(const struct dt_proc *proc, clockid_t *clock)
+{
+	struct dt_proc_info info;
+	int rc = dt_proc_stat_info(proc, &info);
+
+	if (rc < 0)
+		return rc;
+	return dt_proc_cpu_ns(proc->pid, &info) && clock_getcpuclockid(proc->pid, clock) == 0 ? 0 : -ENOTSUP;
+}
+
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info)
 {
 	struct dt_proc_info result;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -79,7 +80,16 @@ int dt_thread_stat(const struct dt_proc *proc, int tid, struct dt_thread_stat *s
 /* The same from the text of a stat file. -EIO if it makes no sense. */
 int dt_thread_stat_parse(const char *text, size_t length, struct dt_thread_stat *stat);
 
-/* How often the thread was put on a CPU (third field of schedstat). -ENOTSUP where the kernel does not count. */
+/* The scheduler's account of a thread. The times go on when a thread leaves a CPU and at ticks of the clock, the count
+ * when it is put on a CPU. -ENOTSUP where the kernel does not count. */
+struct dt_thread_sched {
+	uint64_t ran_ns, waited_ns; /* on a CPU, and ready for one */
+	uint64_t slices;            /* how often it was put on a CPU */
+};
+int dt_thread_sched(const struct dt_proc *proc, int tid, struct dt_thread_sched *sched);
+int dt_thread_sched_parse(const char *text, size_t length, struct dt_thread_sched *sched);
+
+/* The count alone. */
 int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices);
 
 /* What the thread does in the kernel, from /proc/PID/task/TID/syscall. */
@@ -155,6 +165,10 @@ double dt_proc_age(const struct dt_proc_info *info);
  * shows in a time that is not near info's: a pid may be used again, and a /proc of another PID namespace has other
  * pids. */
 uint64_t dt_proc_cpu_ns(int pid, const struct dt_proc_info *info);
+
+/* The kernel's clock of all its threads, for clock_gettime(): it goes on when one of them leaves a CPU, and at ticks.
+ * -ENOTSUP where there is none, see dt_proc_cpu_ns(). */
+int dt_proc_clock(const struct dt_proc *proc, clockid_t *clock);
 
 /* Arguments joined by spaces; the kernel's name in brackets for a process without any. In the arena; NULL if out of
  * memory. */

@@ -54,10 +54,9 @@ static int why_missing(const struct dt_proc *proc, int tid)
 	return dt_thread_exists(proc, tid) ? -ENOTSUP : -ESRCH;
 }
 
-static ssize_t read_thread(const struct dt_proc *proc, int tid, const char *name, char *buffer, size_t size)
+int dt_thread_open(const struct dt_proc *proc, int tid, const char *name)
 {
 	char path[THREAD_PATH];
-	ssize_t got;
 	int fd;
 
 	if (tid <= 0)
@@ -66,6 +65,16 @@ static ssize_t read_thread(const struct dt_proc *proc, int tid, const char *name
 	fd = openat(proc->dir, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? why_missing(proc, tid) : -errno;
+	return fd;
+}
+
+static ssize_t read_thread(const struct dt_proc *proc, int tid, const char *name, char *buffer, size_t size)
+{
+	int fd = dt_thread_open(proc, tid, name);
+	ssize_t got;
+
+	if (fd < 0)
+		return fd;
 	do
 		got = read(fd, buffer, size - 1);
 	while (got < 0 && errno == EINTR);
@@ -154,23 +163,33 @@ int dt_thread_stat_parse(const char *text, size_t length, struct dt_thread_stat 
 	return parse_stat(&scan, stat) ? 0 : -EIO;
 }
 
-int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices)
+int dt_thread_sched_parse(const char *text, size_t length, struct dt_thread_sched *sched)
 {
-	uint64_t ran, waited, count;
-	char text[128];
-	ssize_t length = read_thread(proc, tid, "schedstat", text, sizeof(text));
-	struct scan scan = {.at = text, .end = text + DT_MAX(length, 0)};
+	struct scan scan = {.at = text, .end = text + length};
 
-	if (length < 0)
-		return (int)length;
-	if (!scan_decimal(&scan, &ran) || !scan_char(&scan, ' ') || !scan_decimal(&scan, &waited) ||
-	    !scan_char(&scan, ' ') || !scan_decimal(&scan, &count))
+	if (!scan_decimal(&scan, &sched->ran_ns) || !scan_char(&scan, ' ') || !scan_decimal(&scan, &sched->waited_ns) ||
+	    !scan_char(&scan, ' ') || !scan_decimal(&scan, &sched->slices))
 		return -EIO;
 	/* A thread exists only after it ran once: all zero means that nobody counts. */
-	if (!ran && !waited && !count)
-		return -ENOTSUP;
-	*slices = count;
-	return 0;
+	return sched->ran_ns || sched->waited_ns || sched->slices ? 0 : -ENOTSUP;
+}
+
+int dt_thread_sched(const struct dt_proc *proc, int tid, struct dt_thread_sched *sched)
+{
+	char text[128];
+	ssize_t length = read_thread(proc, tid, "schedstat", text, sizeof(text));
+
+	return length < 0 ? (int)length : dt_thread_sched_parse(text, (size_t)length, sched);
+}
+
+int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices)
+{
+	struct dt_thread_sched sched;
+	int rc = dt_thread_sched(proc, tid, &sched);
+
+	if (rc == 0)
+		*slices = sched.slices;
+	return rc;
 }
 
 static bool scan_address(struct scan *scan, uint64_t *value)

@@ -34,6 +34,9 @@
 struct kept {
 	struct dt_code code; /* first: handed out */
 	uint32_t look;       /* in which it was last found to be true */
+	bool confirmed;      /* and that look was proven */
+	uint64_t generation; /* of that look */
+	struct kept *next;   /* found to be true in the same look */
 	uint64_t name_object, file_object, table_object;
 	uint64_t table_size;             /* as the target says: code.table_size is 0 beyond the limit */
 	uint64_t name_print, file_print; /* see dt_text_print */
@@ -54,10 +57,13 @@ struct dt_code_cache {
 	struct kept **slots;
 	size_t slot_count, count; /* slot_count: 0 or a power of two, at least twice the count */
 	uint32_t look;
+	uint32_t last_id;              /* that was given to a copy */
 	uint64_t code_type;            /* type object that was found to be named "code" */
 	uint32_t head_start, head_end; /* the constant part of a code object: within head_end bytes */
 	uint8_t head[HEAD_LIMIT];      /* the object being looked at */
 	size_t allowance;              /* left in this look */
+	uint64_t generation;           /* of this look, 0: not known */
+	struct kept *checked;          /* found to be true in this look: to be confirmed */
 	struct text_slot texts[TEXT_SLOTS];
 };
 
@@ -101,6 +107,7 @@ void dt_code_cache_free(struct dt_code_cache *cache)
 void dt_code_cache_begin(struct dt_code_cache *cache)
 {
 	cache->look++;
+	cache->checked = NULL;
 	cache->allowance = ALLOWANCE;
 	if (cache->arena.used <= CACHE_LIMIT && cache->look != 0)
 		return;
@@ -112,6 +119,20 @@ void dt_code_cache_begin(struct dt_code_cache *cache)
 	free(cache->slots);
 	cache->slots = NULL;
 	cache->slot_count = 0;
+}
+
+void dt_code_cache_generation(struct dt_code_cache *cache, uint64_t generation)
+{
+	cache->generation = generation;
+}
+
+void dt_code_cache_confirm(struct dt_code_cache *cache)
+{
+	for (struct kept *kept = cache->checked; kept; kept = kept->next) {
+		kept->confirmed = true;
+		kept->generation = cache->generation;
+	}
+	cache->checked = NULL;
 }
 
 static size_t hash(uint64_t address)
@@ -256,8 +277,12 @@ static bool same_text(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t 
 /* Whether a copy is still what lies in memory; cache->head holds the object as it is now. */
 static bool still_true(struct dt_code_cache *cache, struct dt_mem *mem, const struct kept *kept)
 {
+	uint32_t version = cache->layout->code.version;
+
 	if (memcmp(kept->head, cache->head + cache->head_start, cache->head_end - cache->head_start) != 0)
 		return false;
+	if (kept->confirmed && version != DT_ABSENT && dt_get32(cache->head + version) != 0)
+		return true;
 	if (!same_text(cache, mem, kept->name_object, kept->name_print) ||
 	    !same_text(cache, mem, kept->file_object, kept->file_print))
 		return false;
@@ -314,6 +339,7 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	kept->file_object = field(cache, layout->code.filename);
 	kept->table_object = field(cache, layout->code.linetable);
 	kept->code.address = address;
+	kept->code.id = ++cache->last_id;
 	kept->code.first_line = dt_get32(cache->head + layout->code.firstlineno);
 	if (layout->code.flags != DT_ABSENT && layout->code.flags + 4 <= cache->head_end)
 		kept->code.resumable = dt_get32(cache->head + layout->code.flags) & RESUMABLE;
@@ -338,6 +364,8 @@ int dt_code_get(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t addres
 	if (rc < 0)
 		return rc;
 	slot = find_slot(cache, address);
+	if (*slot && (*slot)->confirmed && cache->generation && (*slot)->generation == cache->generation)
+		(*slot)->look = cache->look;
 	if (!*slot || (*slot)->look != cache->look) {
 		rc = dt_mem_read(mem, address, cache->head, size);
 		if (rc == 0)
@@ -352,6 +380,8 @@ int dt_code_get(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t addres
 			*slot = kept;
 		}
 		(*slot)->look = cache->look;
+		(*slot)->next = cache->checked;
+		cache->checked = *slot;
 	}
 	*code = &(*slot)->code;
 	return 0;

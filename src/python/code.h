@@ -1,7 +1,8 @@
 /*
  * Code objects, read once and kept. A code object's address may be used again for another one after it was freed, so
  * every look compares the constant part of the object, the texts of its name and file, and its line table with what
- * they were when it was read; a difference means read again.
+ * they were when it was read; a difference means read again. Where looks are known to be true (they were proven), less
+ * is enough: see dt_code_cache_confirm().
  */
 #ifndef DT_PYTHON_CODE_H
 #define DT_PYTHON_CODE_H
@@ -12,6 +13,7 @@
 
 struct dt_code {
 	uint64_t address;
+	uint32_t id;      /* no other copy has the same: who knows the id knows all that follows */
 	const char *name; /* qualified where there is that */
 	const char *file;
 	uint32_t first_line;
@@ -30,6 +32,12 @@ void dt_code_cache_free(struct dt_code_cache *cache);
 /* Begins a look: codes are checked against memory once per look. Drops everything when the cache holds more than its
  * limit. */
 void dt_code_cache_begin(struct dt_code_cache *cache);
+
+/* The last look was proven: what was read or compared in it is what the objects are. From then on such a copy is good as
+ * long as the object has the same version (where it has one), or, without any reading, as long as no code object of the
+ * interpreter has ended: dt_code_cache_generation() says before a look how often that has happened (0: not known). */
+void dt_code_cache_confirm(struct dt_code_cache *cache);
+void dt_code_cache_generation(struct dt_code_cache *cache, uint64_t generation);
 
 /* The code at an address, read through mem if it is new or changed. The pointer is valid until the next begin. 0,
  * -EFAULT, -EINVAL (no code object), -ENOMEM. */

@@ -73,7 +73,7 @@ struct dt_layout {
 		uint32_t sysdict;
 		uint32_t gc_collecting;   /* int; DT_ABSENT before 3.9 */
 		uint32_t threads_main;    /* pointer to the main thread's state, 3.14+, else DT_ABSENT */
-		uint32_t code_generation; /* 3.14+, else DT_ABSENT */
+		uint32_t code_generation; /* uint64_t, 3.14+, else DT_ABSENT: goes on whenever a code object ends */
 	} interpreter;
 	struct {                      /* relative to the GIL's own struct; DT_ABSENT where it has none */
 		uint32_t size;        /* of all of it: a futex address within is a wait for the GIL; 2.7: of its lock */
@@ -124,6 +124,7 @@ struct dt_layout {
 		uint32_t bytecode;       /* 3.11+: co_code_adaptive inside the code object; before: pointer to bytes */
 		uint32_t tlbc;           /* free-threaded 3.14+: pointer to {size, copies of the bytecode} */
 		uint32_t units;          /* 3.11+: how many code units it has (two bytes each) */
+		uint32_t version;        /* uint32_t, 3.12+: no other code object has or had the same, unless it is 0 */
 	} code;
 	struct {
 		uint32_t size, ob_type;

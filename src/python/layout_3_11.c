@@ -84,6 +84,7 @@ const struct dt_layout dt_layout_3_11 = {
 		.bytecode = 184,
 		.tlbc = DT_ABSENT,
 		.units = 16,
+		.version = DT_ABSENT,
 	},
 	.object = {
 		.size = 16,
@@ -253,6 +254,7 @@ const struct dt_layout dt_layout_3_11_refs = {
 		.bytecode = 200,
 		.tlbc = DT_ABSENT,
 		.units = 32,
+		.version = DT_ABSENT,
 	},
 	.object = {
 		.size = 32,

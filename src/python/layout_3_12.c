@@ -84,6 +84,7 @@ const struct dt_layout dt_layout_3_12 = {
 		.bytecode = 192,
 		.tlbc = DT_ABSENT,
 		.units = 16,
+		.version = 92,
 	},
 	.object = {
 		.size = 16,
@@ -253,6 +254,7 @@ const struct dt_layout dt_layout_3_12_refs = {
 		.bytecode = 208,
 		.tlbc = DT_ABSENT,
 		.units = 32,
+		.version = 108,
 	},
 	.object = {
 		.size = 32,

@@ -84,6 +84,7 @@ const struct dt_layout dt_layout_3_7 = {
 		.bytecode = 40,
 		.tlbc = DT_ABSENT,
 		.units = DT_ABSENT,
+		.version = DT_ABSENT,
 	},
 	.object = {
 		.size = 16,
@@ -253,6 +254,7 @@ const struct dt_layout dt_layout_3_7_refs = {
 		.bytecode = 56,
 		.tlbc = DT_ABSENT,
 		.units = DT_ABSENT,
+		.version = DT_ABSENT,
 	},
 	.object = {
 		.size = 32,

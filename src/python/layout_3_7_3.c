@@ -85,6 +85,7 @@ const struct dt_layout dt_layout_3_7_3 = {
 		.bytecode = 40,
 		.tlbc = DT_ABSENT,
 		.units = DT_ABSENT,
+		.version = DT_ABSENT,
 	},
 	.object = {
 		.size = 16,
@@ -255,6 +256,7 @@ const struct dt_layout dt_layout_3_7_3_refs = {
 		.bytecode = 56,
 		.tlbc = DT_ABSENT,
 		.units = DT_ABSENT,
+		.version = DT_ABSENT,
 	},
 	.object = {
 		.size = 32,

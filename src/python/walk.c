@@ -278,3 +278,16 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 	dt_code_cache_begin(codes);
 	return read_threads(mem, &python->layout, codes, threads, arena, walk);
 }
+
+int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
+		struct dt_walk_thread *thread)
+{
+	struct dt_budget budget;
+	int rc = read_thread(mem, &python->layout, thread->address, thread);
+
+	if (rc < 0)
+		return rc;
+	dt_budget_begin(&budget, DT_WALK_FRAMES);
+	dt_code_cache_begin(codes);
+	return dt_walk_frames(mem, &python->layout, codes, arena, &budget, thread);
+}

@@ -96,6 +96,22 @@ int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, size_t t
 int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, size_t threads,
 		struct dt_arena *arena, struct dt_walk *walk);
 
+/* What tells cheaply whether anything can have changed since the last time: the words of a GIL, and the heads of the
+ * lists, in one call to the kernel. interpreter is one that a walk found. 0 or a negative errno. */
+struct dt_pulse {
+	struct dt_gil_words words;
+	uint64_t interpreters, threads; /* first interpreter, first thread state of this one: new ones are put first */
+	uint64_t code_generation; /* 0 where it is not counted */
+	bool collecting;
+};
+int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const struct dt_walk_interpreter *interpreter,
+		  struct dt_pulse *pulse);
+
+/* One thread state and its frames. thread->address and ->interpreter are given. Begins a look of the code cache. 0,
+ * -EFAULT, -ENOMEM. */
+int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
+		struct dt_walk_thread *thread);
+
 /* Where a thread that enters Python has a C frame which is made current before it is filled in: the frames from the one
  * before it on, which are those that the thread had until then. Fills thread like dt_walk_all, from thread->address on;
  * *cframe is the place of the current C frame. -ENOENT where there are no C frames, -EFAULT, -ENOMEM. */

@@ -28,7 +28,7 @@ int dt_dead_new(struct dt_core *core, const struct dt_python *python, struct dt_
 	dead->python = python;
 	dt_arena_init(&dead->arena, 0);
 	dead->codes = dt_code_cache_new(&python->layout);
-	if (!dead->codes || dt_mem_open_image(dt_core_memory(core), &dead->image) < 0) {
+	if (!dead->codes || dt_mem_open_image(dt_core_memory(core), NULL, &dead->image) < 0) {
 		dt_dead_free(dead);
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	}

@@ -45,7 +45,7 @@ bool dt_holds_has(const struct dt_holds *holds, int tid)
 	if (holds->perched == tid)
 		return true;
 	for (size_t i = 0; i < holds->pause_count; i++)
-		if (holds->pauses[i].tid == tid)
+		if (holds->pauses[i].hold.tid == tid)
 			return true;
 	return false;
 }
@@ -54,13 +54,13 @@ int dt_holds_single(const struct dt_holds *holds)
 {
 	if (holds->perched)
 		return holds->pause_count ? 0 : holds->perched;
-	return holds->pause_count == 1 ? holds->pauses[0].tid : 0;
+	return holds->pause_count == 1 ? holds->pauses[0].hold.tid : 0;
 }
 
 void dt_holds_end(struct dt_holds *holds)
 {
 	for (size_t i = 0; i < holds->pause_count; i++)
-		dt_pause_end(&holds->pauses[i]);
+		dt_pause_end(&holds->pauses[i].hold);
 	holds->pause_count = 0;
 	if (holds->perched)
 		dt_perch_end(&holds->perch);
@@ -70,9 +70,23 @@ void dt_holds_end(struct dt_holds *holds)
 bool dt_holds_kept(const struct dt_holds *holds)
 {
 	for (size_t i = 0; i < holds->pause_count; i++)
-		if (!dt_pause_held(&holds->pauses[i]))
+		if (!dt_pause_held(&holds->pauses[i].hold))
 			return false;
 	return !holds->perched || dt_perch_held(holds->proc, holds->perched, &holds->perch);
+}
+
+void dt_holds_release(struct dt_holds *holds)
+{
+	free(holds->pauses);
+	holds->pauses = NULL;
+}
+
+/* A quarter of a megabyte, which most never need. */
+static bool has_room(struct dt_holds *holds)
+{
+	if (!holds->pauses)
+		holds->pauses = calloc(DT_HOLDS, sizeof(*holds->pauses));
+	return holds->pauses;
 }
 
 static enum dt_verdict take_by_perch(struct dt_holds *holds, int tid)
@@ -213,12 +227,12 @@ static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_sus
 
 		if (!suspect->running || dt_holds_has(holds, suspect->tid))
 			continue;
-		if (holds->pause_count == DT_HOLDS)
+		if (holds->pause_count == DT_HOLDS || !has_room(holds))
 			return DT_HOPELESS;
 		holds->asked = suspects;
 		holds->asked_tid = suspect->tid;
 		rc = dt_pause_begin(holds->proc, suspect->tid, has_gil_still, holds,
-				    &holds->pauses[holds->pause_count]);
+				    &holds->pauses[holds->pause_count].hold);
 		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
 			return denied(holds, suspect->tid);
 		if (rc < 0)
@@ -300,12 +314,12 @@ static enum dt_verdict start_pauses(struct dt_holds *holds, const struct dt_susp
 
 		if (!suspect->running || !is_firm(holds, suspect) || dt_holds_has(holds, suspect->tid))
 			continue;
-		if (n == DT_HOLDS)
+		if (n == DT_HOLDS || !has_room(holds))
 			return DT_HOPELESS;
-		holds->attached[n] = (struct dt_attached){.live = holds->live,
-							  .state = suspect->runs + holds->python->layout.thread.state};
-		rc = dt_pause_start(holds->proc, suspect->tid, is_attached_still, &holds->attached[n],
-				    &holds->pauses[n]);
+		holds->pauses[n].attached = (struct dt_attached){
+		    .live = holds->live, .state = suspect->runs + holds->python->layout.thread.state};
+		rc = dt_pause_start(holds->proc, suspect->tid, is_attached_still, &holds->pauses[n].attached,
+				    &holds->pauses[n].hold);
 		if (rc == 0)
 			holds->pause_count++;
 		else if (rc != -EBUSY)
@@ -322,8 +336,8 @@ static enum dt_verdict await_pauses(struct dt_holds *holds)
 	int refused = 0;
 
 	for (size_t i = 0; i < holds->pause_count; i++) {
-		int tid = holds->pauses[i].tid;
-		int rc = dt_pause_wait(&holds->pauses[i]);
+		int tid = holds->pauses[i].hold.tid;
+		int rc = dt_pause_wait(&holds->pauses[i].hold);
 
 		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
 			refused = tid;

@@ -28,6 +28,11 @@ struct dt_attached {
 	uint64_t state; /* where the state of a thread state lies */
 };
 
+struct dt_paused {
+	struct dt_pause_hold hold;
+	struct dt_attached attached; /* free-threaded: what it must have attached until then */
+};
+
 struct dt_holds {
 	const struct dt_proc *proc;
 	struct dt_mem *live;
@@ -49,10 +54,12 @@ struct dt_holds {
 	struct dt_perch perch;
 	const struct dt_suspects *asked; /* while one of them is being stopped: it must have its GIL until then */
 	int asked_tid;
-	struct dt_pause_hold pauses[DT_HOLDS];
-	struct dt_attached attached[DT_HOLDS]; /* free-threaded: what each of them must have attached until then */
+	struct dt_paused *pauses; /* DT_HOLDS of them, made when the first is needed */
 	size_t pause_count;
 };
+
+/* Nothing may be held. */
+void dt_holds_release(struct dt_holds *holds);
 
 /* Forgets what held for the last look only. */
 void dt_holds_begin(struct dt_holds *holds);

@@ -33,7 +33,8 @@ int dt_look_once(struct dt_sampler *s)
 
 bool dt_look_late(const struct dt_sampler *s)
 {
-	return dt_cpu_ns() - s->began_cpu_ns > LOOK_CPU_NS || dt_clock_ns() - s->began_ns > LOOK_NS;
+	return dt_cpu_ns() - s->began_cpu_ns > LOOK_CPU_NS ||
+	       dt_clock_ns() - s->began_ns > (s->limit_ns ? s->limit_ns : LOOK_NS);
 }
 
 void dt_look_clock(struct dt_sampler *s)

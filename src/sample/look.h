@@ -24,7 +24,8 @@ struct dt_sampler {
 	bool labelled; /* the look has its ids and states */
 	struct dt_suspects suspects;
 	uint64_t began_ns, began_cpu_ns;
-	size_t threads; /* that the process had then; 0: not known */
+	uint64_t limit_ns; /* after which nothing more is tried; 0: the usual time */
+	size_t threads;    /* that the process had then; 0: not known */
 	uint64_t random;
 	uint64_t unknown_switches; /* of all GILs, when a suspect could not be told */
 	struct dt_holds holds;

@@ -20,19 +20,26 @@
 #define SPIN_NS      200000u     /* a running thread stops within this as a rule */
 #define TRACER_STACK ((size_t)128 << 10)
 
-/* Waits until it stands: 0, -ESRCH or -ETIMEDOUT. The event that tells so is not taken. A signal on its way to the
- * thread comes as such an event, and would be lost if we were killed after we took it. And it may not be there: in a
- * program that waits for all its children (waitpid(-1)) another thread of ours may have been faster. */
+/* The event that tells so is not taken. A signal on its way to the thread comes as such an event, and would be lost if
+ * we were killed after we took it. */
+bool dt_pause_stopped(int tid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid == tid;
+}
+
+/* Waits until it stands: 0, -ESRCH or -ETIMEDOUT. The event may not be there: in a program that waits for all its
+ * children (waitpid(-1)) another thread of ours may have been faster. */
 static int await_stop(const struct dt_proc *proc, int tid)
 {
 	uint64_t start = dt_clock_ns();
 
 	for (;;) {
-		siginfo_t info = {0};
 		struct dt_thread_stat stat;
 		uint64_t waited;
 
-		if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid == tid)
+		if (dt_pause_stopped(tid))
 			return 0;
 		waited = dt_clock_ns() - start;
 		if (waited > DEADLINE_NS)
@@ -49,9 +56,8 @@ static int await_stop(const struct dt_proc *proc, int tid)
 	}
 }
 
-/* The signal to hand on when a stopped thread goes on. A stop that we asked for has an event number; one without is the
- * delivery of a signal. */
-static int signal_of(int tid)
+/* A stop that we asked for has an event number; one without is the delivery of a signal. */
+int dt_pause_signal(int tid)
 {
 	siginfo_t info;
 
@@ -95,7 +101,7 @@ static void *trace(void *context)
 	dt_event_await_until(&hold->go_on, stopped_ns + LONGEST_NS);
 	atomic_store(&hold->lost, true); /* before it goes on: who asks later than that does not trust the look */
 	/* If it fails the thread was killed while it stood. */
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(tid));
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)dt_pause_signal(tid));
 	return NULL;
 }
 

@@ -45,6 +45,10 @@ int dt_pause_wait(struct dt_pause_hold *hold);
 /* True if it has stood still until now. */
 bool dt_pause_held(const struct dt_pause_hold *hold);
 
+/* Of a thread that the calling thread traces: does it stand? And the signal to hand on when it goes on, 0: none. */
+bool dt_pause_stopped(int tid);
+int dt_pause_signal(int tid);
+
 /* Lets it go on. Does nothing if nothing is held. */
 void dt_pause_end(struct dt_pause_hold *hold);
 

@@ -16,7 +16,6 @@
 #define NAP_NS   60000
 
 /* The kernel's numbers for sched_attr. */
-#define RESET_ON_FORK   1u
 #define POLICY_DEADLINE 6u
 
 int dt_perch_sched(struct dt_sched *sched)
@@ -30,9 +29,14 @@ static int set_sched(struct dt_sched sched)
 	return (int)syscall(SYS_sched_setattr, 0, &sched, 0);
 }
 
+bool dt_perch_fifo(void)
+{
+	return set_sched((struct dt_sched){.policy = SCHED_FIFO, .flags = DT_SCHED_RESET_ON_FORK, .priority = 1}) == 0;
+}
+
 /* An ordinary priority with a short slice gets the CPU soon after it wakes (6.12 and later; others refuse or ignore it:
  * read back). */
-static bool short_slice(const struct dt_sched *saved)
+bool dt_perch_slice(const struct dt_sched *saved)
 {
 	struct dt_sched wanted = *saved;
 	struct dt_sched got;
@@ -44,8 +48,6 @@ static bool short_slice(const struct dt_sched *saved)
 /* *nap is set if the priority only works for somebody who has just slept. */
 static int raise_priority(struct dt_perch *perch, bool *nap)
 {
-	struct dt_sched fifo = {.policy = SCHED_FIFO, .flags = RESET_ON_FORK, .priority = 1};
-
 	*nap = false;
 	if (dt_perch_sched(&perch->saved) < 0)
 		return -EPERM;
@@ -54,10 +56,10 @@ static int raise_priority(struct dt_perch *perch, bool *nap)
 	if (perch->saved.policy != SCHED_OTHER)
 		return -EPERM;
 	perch->policy_changed = true;
-	if (set_sched(fifo) == 0)
+	if (dt_perch_fifo())
 		return 0;
 	*nap = true;
-	return short_slice(&perch->saved) ? 0 : -EPERM;
+	return dt_perch_slice(&perch->saved) ? 0 : -EPERM;
 }
 
 /* Is there a CPU with nothing to do? /proc/loadavg counts the threads that run or want to: "0.10 0.20 0.30 2/150 1234".
@@ -83,11 +85,11 @@ static bool room_elsewhere(void)
 
 /* Who has a real-time priority by RLIMIT_RTPRIO alone may not take the flag off again: then it stays, and matters to
  * nobody. */
-static void give_back(const struct dt_sched *saved)
+void dt_perch_give_back(const struct dt_sched *saved)
 {
 	struct dt_sched flagged = *saved;
 
-	flagged.flags |= RESET_ON_FORK;
+	flagged.flags |= DT_SCHED_RESET_ON_FORK;
 	if (set_sched(*saved) < 0)
 		set_sched(flagged);
 }
@@ -105,7 +107,7 @@ void dt_perch_end(struct dt_perch *perch)
 			sched_setaffinity(0, sizeof(others), &others);
 	}
 	if (perch->policy_changed)
-		give_back(&perch->saved);
+		dt_perch_give_back(&perch->saved);
 	if (perch->affinity_changed)
 		sched_setaffinity(0, sizeof(perch->affinity), &perch->affinity);
 	*perch = (struct dt_perch){0};

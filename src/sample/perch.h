@@ -19,7 +19,9 @@ struct dt_sched {
 	uint64_t runtime, deadline, period;
 };
 
-#define DT_PERCH_NS 100000000u /* the longest that a perch may last */
+#define DT_SCHED_RESET_ON_FORK 1u /* in flags: children of ours begin as ordinary threads */
+
+#define DT_PERCH_NS            100000000u /* the longest that a perch may last */
 
 struct dt_perch {
 	bool affinity_changed, policy_changed;
@@ -39,6 +41,11 @@ bool dt_perch_held(const struct dt_proc *proc, int tid, const struct dt_perch *p
 
 /* How we are scheduled ourselves. 0 or -1. */
 int dt_perch_sched(struct dt_sched *sched);
+
+/* The two ways to get a CPU when we want it, and the way back. False where the kernel refuses. */
+bool dt_perch_fifo(void);
+bool dt_perch_slice(const struct dt_sched *saved);
+void dt_perch_give_back(const struct dt_sched *saved);
 
 /* Gives the CPU back and makes us as we were. */
 void dt_perch_end(struct dt_perch *perch);

@@ -28,7 +28,8 @@
 #define FEW_THREADS     16 /* whose states are read while everything is still held */
 
 int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		   const struct dt_options *options, struct dt_sampler **sampler, struct dt_error *err)
+		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_sampler **sampler,
+		   struct dt_error *err)
 {
 	struct dt_sampler *s = calloc(1, sizeof(*s));
 
@@ -49,7 +50,7 @@ int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 	dt_arena_init(&s->scratch, 0);
 	s->codes = dt_code_cache_new(&python->layout);
 	s->tids = dt_tids_new(proc);
-	if (!s->codes || !s->tids || dt_mem_open_image(live, &s->image) < 0) {
+	if (!s->codes || !s->tids || dt_mem_open_image(live, pool, &s->image) < 0) {
 		dt_sampler_free(s);
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	}
@@ -61,6 +62,7 @@ void dt_sampler_free(struct dt_sampler *s)
 {
 	if (!s)
 		return;
+	dt_holds_release(&s->holds);
 	dt_mem_free(s->image);
 	dt_code_cache_free(s->codes);
 	dt_tids_free(s->tids);

@@ -11,9 +11,10 @@
 
 struct dt_sampler;
 
-/* All borrowed, and must outlive the sampler. */
+/* All borrowed, and must outlive the sampler. pool: see dt_mem_open_image(); it may be NULL. */
 int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		   const struct dt_options *options, struct dt_sampler **sampler, struct dt_error *err);
+		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_sampler **sampler,
+		   struct dt_error *err);
 void dt_sampler_free(struct dt_sampler *sampler);
 
 struct dt_look_thread {

@@ -223,12 +223,10 @@ static bool same_holders(const struct dt_suspects *suspects, const struct dt_wal
 	return true;
 }
 
-/* Does the C stack of a blocked thread lead back into the interpreter? It does if the thread runs Python: the loop that
- * runs the innermost frame is there. */
-static bool runs_python(struct dt_mem *live, const struct dt_python *python, const struct dt_suspect *suspect)
+bool dt_suspect_runs_python(struct dt_mem *live, const struct dt_python *python, uint64_t sp)
 {
 	uint64_t words[STACK_STEP / sizeof(uint64_t)];
-	uint64_t at = suspect->sp & ~(uint64_t)(sizeof(uint64_t) - 1);
+	uint64_t at = sp & ~(uint64_t)(sizeof(uint64_t) - 1);
 
 	for (size_t read = 0; read < STACK_LIMIT;) {
 		size_t size = STACK_STEP - at % STACK_STEP; /* up to the end of a page: the next one may not be there */
@@ -268,7 +266,7 @@ static bool may_be_run_by_another(struct dt_mem *live, const struct dt_python *p
 		return false;
 	if (!mine || !mine->top || !suspect->sp || !python->code_end)
 		return suspect->words.locked == 1;
-	return !runs_python(live, python, suspect);
+	return !dt_suspect_runs_python(live, python, suspect->sp);
 }
 
 /* The same of a thread state that needs no GIL. The walk must be equal. */
@@ -281,7 +279,7 @@ static bool state_may_be_run_by_another(struct dt_mem *live, const struct dt_pyt
 		return false;
 	if (!top || !suspect->sp || !python->code_end)
 		return suspect->attached;
-	return !runs_python(live, python, suspect);
+	return !dt_suspect_runs_python(live, python, suspect->sp);
 }
 
 bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, struct dt_suspects *suspects,

@@ -73,6 +73,10 @@ bool dt_suspects_equal(struct dt_mem *live, const struct dt_python *python, cons
 bool dt_suspects_doubt(struct dt_mem *live, const struct dt_python *python, struct dt_suspects *suspects,
 		       const struct dt_walk *walk);
 
+/* Does the C stack of a blocked thread, from sp on, lead back into the interpreter? It does if the thread runs Python:
+ * the loop that runs the innermost frame is there. */
+bool dt_suspect_runs_python(struct dt_mem *live, const struct dt_python *python, uint64_t sp);
+
 /* True if a suspect that was blocked then has not been on a CPU since. */
 bool dt_suspect_slept(const struct dt_proc *proc, const struct dt_suspect *suspect);
 

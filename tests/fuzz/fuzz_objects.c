@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	object = BASE + (uint64_t)dt_get16(data + 1) * 16;
 	if (!layout || dt_mem_open_recorded(&range, 1, &base) < 0)
 		return 0;
-	MUST(dt_mem_open_image(base, &image) == 0);
+	MUST(dt_mem_open_image(base, NULL, &image) == 0);
 	dt_arena_init(&arena, (size_t)64 << 20);
 	look_at(base, layout, object, &arena);
 	look_at(image, layout, object, &arena);

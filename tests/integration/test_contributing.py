@@ -104,13 +104,13 @@ def test_an_output_format():
         copy.run("ninja", "-C", "build", "darter")
         seen(copy, program)
         copy.follow(parts[-1][2], PID=program.pid)
-        assert copy.run("build/darter", "dump", "-f", "folded", program.pid) == "<module>;main;nap 1\n"
-        assert copy.run("build/darter", "dump", "-f", "folded", "--max-frames=2", program.pid) == "main;nap 1\n"
-        assert "folded: one line per thread" in copy.run("build/darter", "dump", "-f", "none", "1", code=2)
+        assert copy.run("build/darter", "dump", "-f", "chain", program.pid) == "<module>;main;nap 1\n"
+        assert copy.run("build/darter", "dump", "-f", "chain", "--max-frames=2", program.pid) == "main;nap 1\n"
+        assert "chain: one line per thread" in copy.run("build/darter", "dump", "-f", "none", "1", code=2)
         # Other versions lay out a few things differently: see scripts/lint.
         if shutil.which("clang-format") and " 14." in copy.run("clang-format", "--version"):
-            laid_out = copy.run("clang-format", "src/format/folded.c")
-            assert laid_out == (copy.folder / "src/format/folded.c").read_text(), laid_out
+            laid_out = copy.run("clang-format", "src/format/chain.c")
+            assert laid_out == (copy.folder / "src/format/chain.c").read_text(), laid_out
 
 
 @limit(900)

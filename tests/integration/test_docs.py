@@ -12,7 +12,7 @@ from harness import BUILD, ROOT, SYSTEM, darter, each, need_program, skip, targe
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "bench").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACEHOLDERS = {"PID": "1234", "PID...": "1234", "N": "3", "SECONDS": "1", "REGEX": "x", "NAME": "text",
-                "COMMAND": "dump"}
+                "COMMAND": "dump", "FILE": "a.darter", "OTHER": "b.darter"}
 
 
 def name(page):
@@ -75,7 +75,8 @@ def test_commands_parse(page):
     for line in command_lines((ROOT / page).read_text()):
         words = words_of(line)
         if words and words[0] not in ("help", "--help", "--version"):
-            done = darter(*words, "--help")
+            end = words.index("--") if "--" in words else len(words)  # what follows is another program's
+            done = darter(*words[:end], "--help")
             assert done.returncode == 0, f"{page}: darter {line}: {done.stderr}"
 
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/event.h"
+#include "base/short_names.h"
 #include "base/user.h"
 #include "base/util.h"
 
@@ -136,13 +137,57 @@ static void an_event_is_waited_for(void **state)
 	dt_event_destroy(&event);
 }
 
+/* "/FIRST/d/d/ ... /d/a.py" of so many parts. */
+static void make_path(char *path, char first, size_t parts)
+{
+	*path++ = '/';
+	*path++ = first;
+	for (size_t i = 0; i < parts; i++, path += 2)
+		memcpy(path, "/d", 2);
+	memcpy(path, "/a.py", sizeof("/a.py"));
+}
+
+static void short_names_stay_apart(void **state)
+{
+	static const char *const paths[] = {
+	    "/srv/app/main.py", "/srv/app/a/utils.py", "/srv/app/b/utils.py", "/usr/lib/python3.12/json/decoder.py",
+	    "<string>",
+	};
+	static const char *const names[] = {"main.py", "a/utils.py", "b/utils.py", "json/decoder.py", "<string>"};
+	char alike[2][512], near[64], endless[DT_SHORT_NAMES_PATH + 64];
+	struct dt_short_names all = {0};
+
+	(void)state;
+	assert_string_equal(dt_short_name(&all, "/srv/app/main.py"), "/srv/app/main.py");
+	/* Different only so far outside that adding parts one by one is given up; and too long to look at. */
+	make_path(alike[0], 'x', 200);
+	make_path(alike[1], 'y', 200);
+	make_path(near, 'z', 3);
+	make_path(endless, 'x', DT_SHORT_NAMES_PATH / 2);
+	for (int round = 0; round < 300; round++)
+		for (size_t i = 0; i < DT_COUNT(paths); i++)
+			assert_int_equal(dt_short_names_add(&all, paths[i]), 0);
+	assert_int_equal(dt_short_names_add(&all, alike[0]), 0);
+	assert_int_equal(dt_short_names_add(&all, alike[1]), 0);
+	assert_int_equal(dt_short_names_add(&all, near), 0);
+	assert_int_equal(dt_short_names_add(&all, endless), 0);
+	assert_int_equal(dt_short_names_finish(&all), 0);
+	for (size_t i = 0; i < DT_COUNT(paths); i++)
+		assert_string_equal(dt_short_name(&all, paths[i]), names[i]);
+	assert_string_equal(dt_short_name(&all, alike[0]), alike[0]);
+	assert_string_equal(dt_short_name(&all, alike[1]), alike[1]);
+	assert_string_equal(dt_short_name(&all, near), near);
+	assert_string_equal(dt_short_name(&all, endless), endless);
+	dt_short_names_release(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_arena_settles_on_one_block), cmocka_unit_test(an_arena_keeps_its_limit),
 	    cmocka_unit_test(a_buffer_grows_and_clears),     cmocka_unit_test(errors_carry_text_and_hints),
 	    cmocka_unit_test(numbers_are_whole_or_refused),  cmocka_unit_test(test_user_name),
-	    cmocka_unit_test(an_event_is_waited_for),
+	    cmocka_unit_test(an_event_is_waited_for),        cmocka_unit_test(short_names_stay_apart),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -29,7 +29,7 @@ static int setup(void **state)
 	ranges[0] = (struct dt_recorded_range){BASE, world->data, PAGES * PAGE};
 	ranges[1] = (struct dt_recorded_range){BASE + (PAGES + 1) * PAGE, world->data + PAGES * PAGE, PAGE};
 	assert_int_equal(dt_mem_open_recorded(ranges, 2, &world->base), 0);
-	assert_int_equal(dt_mem_open_image(world->base, &world->image), 0);
+	assert_int_equal(dt_mem_open_image(world->base, NULL, &world->image), 0);
 	*state = world;
 	return 0;
 }
@@ -202,7 +202,7 @@ static void test_prefetch_over_vanished(void **state)
 	/* The reader borrows what the ranges point to, so a hole is made by another base over the same addresses: a
 	 * first look asks for three pages, one of which never was there. */
 	assert_int_equal(dt_mem_open_recorded(ranges, 2, &base), 0);
-	assert_int_equal(dt_mem_open_image(base, &image), 0);
+	assert_int_equal(dt_mem_open_image(base, NULL, &image), 0);
 	assert_int_equal(dt_mem_read(image, BASE, &byte, 1), 0);
 	assert_int_equal(dt_mem_read(image, BASE + PAGE, &byte, 1), -EFAULT);
 	assert_int_equal(dt_mem_read(image, BASE + 2 * PAGE, &byte, 1), 0);

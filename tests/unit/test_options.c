@@ -100,6 +100,46 @@ static void test_values(void **state)
 	assert_int_equal(parse(&command, "", &options, &err), DT_PARSE_RUN);
 }
 
+static void test_units(void **state)
+{
+	static const struct {
+		const char *line;
+		double seconds;
+	} cases[] = {{"--every 600ms", 0.6}, {"--every 10s", 10},   {"--every 2m", 120},   {"--every=2min", 120},
+		     {"--every 1.5h", 5400}, {"--every 1d", 86400}, {"--every 5e5us", 0.5}};
+	struct options options;
+	struct dt_error err;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		assert_int_equal(parse(&command, cases[i].line, &options, &err), DT_PARSE_RUN);
+		assert_true(options.seconds > cases[i].seconds * 0.999 && options.seconds < cases[i].seconds * 1.001);
+	}
+}
+
+static int take_program(void *options, char *const *words, int count, struct dt_error *err)
+{
+	for (int i = 0; i < count; i++)
+		argument(options, words[i], err);
+	return 0;
+}
+
+/* What stands behind -- is not looked at, options or not. */
+static void test_programs(void **state)
+{
+	struct dt_command starting = command;
+	struct options options;
+	struct dt_error err;
+
+	(void)state;
+	starting.program = take_program;
+	assert_int_equal(parse(&starting, "-x -- python --every -- -h", &options, &err), DT_PARSE_RUN);
+	assert_true(options.flag);
+	assert_string_equal(options.words, "python|--every|--|-h|");
+	assert_int_equal(parse(&starting, "-x --", &options, &err), DT_PARSE_RUN);
+	assert_string_equal(options.words, "");
+}
+
 static void test_arguments(void **state)
 {
 	struct options options;
@@ -151,10 +191,14 @@ static void test_mistakes(void **state)
 	    {"--pid=2147483648", "'2147483648' is not", NULL},
 	    {"--pid=99999999999999999999999", "is not a process id", NULL},
 	    {"--pid=", "'' is not", NULL},
-	    {"--every 1s", "'1s' is not a number of seconds", NULL},
-	    {"--every nan", "'nan' is not", NULL},
-	    {"--every inf", "'inf' is not", NULL},
-	    {"--every -1", "'-1' is not", NULL},
+	    {"--every 1x", "'1x' is not a number of seconds", "500ms"},
+	    {"--every ms", "'ms' is not a number of seconds", "other units"},
+	    {"--every 1hm", "'1hm' is not", "other units"},
+	    {"--every 499ms", "'499ms': from 0.5 s", NULL},
+	    {"--every 9000h", "a year", NULL},
+	    {"--every nan", "'nan' is not", "other units"},
+	    {"--every inf", "'inf' is not", "other units"},
+	    {"--every -1", "'-1' is not", "other units"},
 	    {"--every 0.1", "from 0.5 s", NULL},
 	    {"--every 1e300", "a year", NULL},
 	    {"--frames 0", "'0' is not a number above 0", NULL},
@@ -289,9 +333,10 @@ static void test_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_values),   cmocka_unit_test(test_arguments),  cmocka_unit_test(test_help_wins),
-	    cmocka_unit_test(test_mistakes), cmocka_unit_test(test_long_words), cmocka_unit_test(test_nearest),
-	    cmocka_unit_test(test_changes),  cmocka_unit_test(test_tables),
+	    cmocka_unit_test(test_values),     cmocka_unit_test(test_units),     cmocka_unit_test(test_programs),
+	    cmocka_unit_test(test_arguments),  cmocka_unit_test(test_help_wins), cmocka_unit_test(test_mistakes),
+	    cmocka_unit_test(test_long_words), cmocka_unit_test(test_nearest),   cmocka_unit_test(test_changes),
+	    cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "cli/wrap.h"
+#include "base/wrap.h"
 
 static void test_lines(void **state)
 {

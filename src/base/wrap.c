@@ -1,5 +1,5 @@
 /* Breaking lines: see wrap.h. */
-#include "cli/wrap.h"
+#include "base/wrap.h"
 
 #include <string.h>
 

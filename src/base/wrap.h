@@ -1,6 +1,6 @@
 /* Sentences in lines that fit. */
-#ifndef DT_CLI_WRAP_H
-#define DT_CLI_WRAP_H
+#ifndef DT_BASE_WRAP_H
+#define DT_BASE_WRAP_H
 
 #include "base/buf.h"
 

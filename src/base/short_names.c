@@ -1,10 +1,14 @@
 /* Short and still unambiguous: see short_names.h. */
-#include "format/short_names.h"
+#include "base/short_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/util.h"
+
+/* Rounds in which a part is added; names that still clash are whole. */
+#define ROUNDS 32
 
 static int by_path(const void *a, const void *b)
 {
@@ -69,17 +73,26 @@ static bool lengthen(struct dt_short_name *entry)
 	return true;
 }
 
+static bool whole(struct dt_short_name *entry)
+{
+	bool longer = entry->name != entry->path;
+
+	entry->name = entry->path;
+	return longer;
+}
+
 /* Lengthens names until no two are equal: each round adds a part to all that clash. */
 static int tell_apart(struct dt_short_names *names)
 {
 	dt_auto_free struct dt_short_name **order = malloc(names->count * sizeof(struct dt_short_name *));
 	bool again = true;
+	int round = 0;
 
 	if (!order)
 		return DT_EMEMORY;
 	for (size_t i = 0; i < names->count; i++)
 		order[i] = &names->names[i];
-	while (again) {
+	for (; again; round++) {
 		again = false;
 		qsort(order, names->count, sizeof(struct dt_short_name *), by_name);
 		for (size_t first = 0, end; first < names->count; first = end) {
@@ -88,7 +101,7 @@ static int tell_apart(struct dt_short_names *names)
 			for (end = first + 1; end < names->count && !strcmp(order[end]->name, name); end++)
 				;
 			for (size_t i = first; end - first > 1 && i < end; i++)
-				again |= lengthen(order[i]);
+				again |= round < ROUNDS ? lengthen(order[i]) : whole(order[i]);
 		}
 	}
 	return 0;
@@ -108,51 +121,33 @@ static void squeeze(struct dt_short_names *names)
 	names->count = kept;
 }
 
-static int add(struct dt_short_names *names, size_t *capacity, const char *path)
+int dt_short_names_add(struct dt_short_names *names, const char *path)
 {
-	if (names->count == *capacity) {
+	/* Beyond twice the limit there are too many whatever comes; finish throws them all out. */
+	if (names->count > 2 * DT_SHORT_NAMES_LIMIT || strlen(path) > DT_SHORT_NAMES_PATH)
+		return 0;
+	if (names->count == names->capacity) {
 		squeeze(names);
-		if (names->count * 2 >= *capacity) {
-			size_t wanted = *capacity ? *capacity * 2 : 256;
+		if (names->count * 2 >= names->capacity) {
+			size_t wanted = names->capacity ? names->capacity * 2 : 256;
 			struct dt_short_name *grown = realloc(names->names, wanted * sizeof(*grown));
 
 			if (!grown)
 				return DT_EMEMORY;
 			names->names = grown;
-			*capacity = wanted;
+			names->capacity = wanted;
 		}
 	}
 	names->names[names->count++] = (struct dt_short_name){path, shorten(path)};
 	return 0;
 }
 
-int dt_short_names_init(struct dt_short_names *names, const struct dt_snapshot *snapshot)
+int dt_short_names_finish(struct dt_short_names *names)
 {
-	size_t capacity = 0;
-	const char *last = NULL;
-
-	*names = (struct dt_short_names){0};
-	for (size_t t = 0; t < snapshot->thread_count && names->count <= 2 * DT_SHORT_NAMES_LIMIT; t++) {
-		const struct dt_thread *thread = &snapshot->threads[t];
-
-		for (size_t f = 0; f < thread->frame_count && names->count <= 2 * DT_SHORT_NAMES_LIMIT; f++) {
-			const char *path = thread->frames[f].file;
-
-			if (!path || path == last)
-				continue;
-			last = path;
-			if (add(names, &capacity, path))
-				goto failed;
-		}
-	}
 	squeeze(names);
 	if (names->count > DT_SHORT_NAMES_LIMIT)
 		names->count = 0;
-	if (!names->count || !tell_apart(names))
-		return 0;
-failed:
-	dt_short_names_release(names);
-	return DT_EMEMORY;
+	return names->count ? tell_apart(names) : 0;
 }
 
 void dt_short_names_release(struct dt_short_names *names)

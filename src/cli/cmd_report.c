@@ -1,0 +1,155 @@
+/* darter report: what a recording shows, in any format. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/result_file.h"
+#include "cli/showing.h"
+#include "cli/terminal.h"
+
+struct options {
+	struct dt_showing showing;
+	const char *file;
+};
+
+static int argument(void *options, const char *text, struct dt_error *err)
+{
+	struct options *o = options;
+
+	if (o->file)
+		return dt_fail(err, DT_EUSAGE, "'%s' is too much: one recording is read at a time", text);
+	o->file = text;
+	return 0;
+}
+
+static int open_recording(const char *file, struct dt_error *err)
+{
+	int fd;
+
+	if (!strcmp(file, "-"))
+		return dup(STDIN_FILENO);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	dt_fail(err, errno == ENOENT ? DT_ENOTFOUND : DT_ERUNTIME, "'%.400s' cannot be read: %s", file,
+		strerror(errno));
+	if (errno == ENOENT)
+		dt_hint(err, "'darter record -o FILE.darter' makes a recording");
+	return -1;
+}
+
+static int show(const struct options *o, int fd, FILE *out, struct dt_error *err)
+{
+	const struct dt_common *common = &o->showing.selecting.common;
+	bool screen = out == stdout;
+	struct dt_profile_render render = {.color = screen ? dt_terminal_color(common, STDOUT_FILENO)
+							   : common->color == DT_COLOR_ALWAYS,
+					   .columns = screen ? dt_terminal_columns(STDOUT_FILENO) : 0};
+	char warning[DT_WARNING_SIZE] = "";
+	int code = dt_show_recording(fd, strcmp(o->file, "-") != 0 ? o->file : "stdin", o->showing.format,
+				     &o->showing.view, &render, out, warning, err);
+
+	if (code == 0 && warning[0])
+		dt_note(common, "%s", warning);
+	return code;
+}
+
+static int show_in_file(const struct options *o, int fd, struct dt_error *err)
+{
+	struct dt_result_file result;
+	int code = dt_result_open(&result, o->showing.output, err);
+
+	if (code)
+		return code;
+	code = show(o, fd, result.file, err);
+	if (code)
+		dt_result_abandon(&result);
+	else
+		code = dt_result_commit(&result, err);
+	return code;
+}
+
+static int report(struct options *o, struct dt_error *err)
+{
+	dt_auto_close int fd = -1;
+	int code = dt_showing_settle(&o->showing, "text", err);
+
+	if (code)
+		return code;
+	if (!o->file) {
+		dt_fail(err, DT_EUSAGE, "which recording? Give the name of a .darter file");
+		dt_hint(err, "'darter record -o FILE.darter' makes one");
+		return DT_EUSAGE;
+	}
+	fd = open_recording(o->file, err);
+	if (fd < 0)
+		return err->code;
+	if (o->showing.output && strcmp(o->showing.output, "-") != 0)
+		return show_in_file(o, fd, err);
+	code = show(o, fd, stdout, err);
+	if (code == DT_ERUNTIME && ferror(stdout)) {
+		dt_output_failed(); /* told at the end, unless its reader went away */
+		code = 0;
+	}
+	return code;
+}
+
+static int run(void *options)
+{
+	struct options *o = options;
+	struct dt_error err = {0};
+	int code = report(o, &err);
+
+	if (code)
+		dt_report(&o->showing.selecting.common, &err);
+	dt_showing_release(&o->showing);
+	return dt_exit_code(code);
+}
+
+static const struct dt_option table[] = {
+    {.letter = 'f',
+     .name = "format",
+     .kind = DT_VALUE_PROFILE_FORMAT,
+     .value = "FORMAT",
+     .help = "The output format; by default the one that the name of the output ends with, else text.",
+     .set = dt_show_format},
+    {.letter = 'o',
+     .name = "output",
+     .kind = DT_VALUE_FILE,
+     .value = "FILE",
+     .help = "Write to this file, which is replaced when the result is whole; stdout (-) by default.",
+     .set = dt_show_output},
+    DT_OPTIONS_SHOWING,
+    DT_OPTION_COLOR,
+    DT_OPTION_QUIET("Say nothing but the result and errors: not that a recording was cut off or is damaged."),
+    {0},
+};
+
+static const struct dt_example examples[] = {
+    {"darter report app.darter", "Where the time went: the summary."},
+    {"darter report app.darter -o app.svg --gil", "A flame graph of the time in which the GIL was held."},
+    {"darter report app.svg.part.darter -o app.svg", "The recording that a killed darter has left behind."},
+    {"darter report app.darter -f folded --threads | grep worker", "Stacks as lines, for other tools."},
+    {0},
+};
+
+const struct dt_command dt_command_report = {
+    .name = "report",
+    .arguments = "FILE",
+    .argument_kind = DT_VALUE_FILE,
+    .summary = "show a recording, in any format",
+    .about = "Reads a recording (a .darter file that 'darter record' has written) and shows it: the summary, or with "
+	     "-f or -o any other format. All that was recorded is in the file, so what counts (--cpu, --gil, --idle) "
+	     "and what is shown can be chosen anew each time.\n\n"
+	     "A recording that was cut off, by a kill or a full disk, is shown up to there. Of one that is damaged "
+	     "the parts that are whole are shown. Both are told; '-f darter -o FILE' writes what is left as a whole "
+	     "recording.",
+    .options = table,
+    .examples = examples,
+    .options_size = sizeof(struct options),
+    .argument = argument,
+    .run = run,
+};

@@ -1,0 +1,122 @@
+/* The parts of 'darter record'. */
+#ifndef DT_CLI_RECORD_H
+#define DT_CLI_RECORD_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "cli/dump.h"
+#include "cli/showing.h"
+
+struct dt_record_command {
+	struct dt_showing showing;
+	struct dt_record_options how;
+	double duration;      /* seconds, 0: until it is ended */
+	double rotate;        /* seconds, 0: never */
+	size_t keep;          /* files, 0: all */
+	char *const *program; /* to start, ended by NULL; NULL: none */
+};
+
+/* ---- a program that is started (record_program.c) ---- */
+
+struct dt_program {
+	pid_t pid; /* 0: there is none, or it has ended */
+	int go, failed;
+	int exit_code; /* once it has ended */
+};
+
+/* Makes the process, which waits: it has nothing of what a recording does to us. */
+int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *const *words);
+/* The program begins in it. DT_ENOTFOUND, DT_EPERMISSION or DT_ERUNTIME if it cannot. */
+int dt_program_go(struct dt_program *program, const char *name, struct dt_error *err);
+/* A process that waits ends. */
+void dt_program_drop(struct dt_program *program);
+/* True once it has ended, with its exit code (128 + the signal that ended it). */
+bool dt_program_ended(struct dt_program *program);
+void dt_program_await(struct dt_program *program);
+
+/* ---- where a recording is written while it goes on (record_data.c) ---- */
+
+struct dt_data {
+	char *path; /* NULL: none */
+	int fd;
+	bool final; /* it is the output itself */
+};
+
+/* output: where the result goes, NULL: to no file. The data goes to the output itself if it is to be a recording and
+ * there is none yet, else beside it, or to a directory for temporary files if it has no place. */
+int dt_data_open(struct dt_data *data, const char *output, bool recording, struct dt_error *err);
+
+/* Takes all that was written to another place, and goes on there. DT_ERUNTIME if there is none. */
+int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, struct dt_error *err);
+
+void dt_data_remove(struct dt_data *data);  /* the file, too */
+void dt_data_release(struct dt_data *data); /* the file stays */
+
+/* ---- progress (record_progress.c) ---- */
+
+struct dt_record_progress {
+	FILE *out; /* NULL: nothing is shown */
+	size_t columns, width;
+	uint64_t next_ns;
+};
+void dt_record_progress_begin(struct dt_record_progress *progress, FILE *out);
+void dt_record_progress_show(struct dt_record_progress *progress, const struct dt_record_status *status,
+			     uint64_t before_ns);
+/* Takes the line away, until it is shown again. */
+void dt_record_progress_hide(struct dt_record_progress *progress);
+
+/* ---- a run of the command ---- */
+
+struct dt_record_run {
+	const struct dt_record_command *command;
+	const struct dt_common *common;
+	struct dt_recording *recording;
+	struct dt_data data;
+	char *output;    /* of the file that is being recorded; NULL: none is kept */
+	char *stem;      /* what made names begin with */
+	time_t named_at; /* the last of them, */
+	unsigned named;  /* and its number within the second */
+	char **files;    /* results that are there, oldest first */
+	size_t file_count;
+	bool to_stdout;
+	struct dt_program program;
+	struct dt_picks picks;
+	struct dt_arrivals *arrivals;
+	struct dt_arrival_options arriving;
+	int *members; /* pids that are recorded */
+	size_t member_count, joined;
+	struct dt_failures failures;
+	struct dt_failure pending; /* told at the end if nobody has joined */
+	uint64_t pending_ns;       /* until when Python that is just starting is waited for */
+	struct dt_record_progress progress;
+	struct dt_record_status before; /* what earlier files of a rotation came to */
+	uint64_t began_ns, rotated_ns;
+	uint64_t moved_ns; /* when another place was looked for the last time */
+	const char *reason;
+	bool unwritten; /* a result could not be written */
+};
+
+/* Who is recorded (record_members.c). */
+int dt_record_choose(struct dt_record_run *run, struct dt_error *err);
+void dt_record_join_all(struct dt_record_run *run);
+void dt_record_join_new(struct dt_record_run *run);
+void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording);
+bool dt_record_is_over(const struct dt_record_run *run);
+dt_record_ended_fn dt_record_member_ended;
+
+/* What it is called (record_names.c). */
+int dt_record_name_output(struct dt_record_run *run, struct dt_error *err);
+
+/* What becomes of it (record_results.c). */
+int dt_record_begin(struct dt_record_run *run, struct dt_error *err);
+void dt_record_write_now(struct dt_record_run *run);
+void dt_record_rotate(struct dt_record_run *run);
+void dt_record_check_disk(struct dt_record_run *run);
+void dt_record_finish(struct dt_record_run *run, bool last);
+void dt_record_tell(struct dt_record_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Until it ends; returns the exit code (record_run.c). */
+int dt_record_run(const struct dt_record_command *command);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * The file that a recording is written to while it goes on. It is a .darter file at any moment, so whatever happens to
+ * us there is something to report from: it lies beside the output, under a name that says what it belongs to, and is
+ * removed when the output has been written. A file that is there already is never touched.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "cli/record.h"
+#include "cli/result_file.h"
+
+#define PART ".part.darter"
+#define MOST 1000 /* names that are tried */
+#define COPY ((size_t)64 << 10)
+
+/* Directories where something may be written, from the best on; NULL behind the last. */
+static const char *place(size_t i)
+{
+	static const char *const usual[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	const char *named = getenv(i ? "HOME" : "TMPDIR");
+
+	if (i == 0 || i == DT_COUNT(usual) + 1)
+		return named && named[0] == '/' ? named : "";
+	return i <= DT_COUNT(usual) ? usual[i - 1] : NULL;
+}
+
+static int take(struct dt_data *data, const char *path, int fd)
+{
+	data->path = strdup(path);
+	data->fd = fd;
+	data->final = false;
+	if (data->path)
+		return 0;
+	close(fd);
+	unlink(path);
+	return DT_EMEMORY;
+}
+
+/* A new file in a directory for such ones. */
+static int open_in(struct dt_data *data, const char *folder)
+{
+	struct dt_buf name = DT_BUF_INIT;
+	int fd = -1, code;
+
+	dt_buf_printf(&name, "%s/darter-XXXXXX.darter", folder);
+	if (!name.failed)
+		fd = mkostemps(name.data, (int)strlen(".darter"), O_CLOEXEC);
+	code = fd < 0 ? DT_ERUNTIME : take(data, name.data, fd);
+	dt_buf_release(&name);
+	return code;
+}
+
+static int open_anywhere(struct dt_data *data, struct dt_error *err)
+{
+	const char *folder;
+	int why = ENOENT;
+
+	for (size_t i = 0; (folder = place(i)); i++) {
+		if (*folder && open_in(data, folder) == 0)
+			return 0;
+		why = *folder ? errno : why;
+	}
+	dt_fail(err, DT_ERUNTIME, "there is no place for the recording: %s", strerror(why));
+	dt_hint(err, "TMPDIR may name a directory where there is room");
+	return DT_ERUNTIME;
+}
+
+static int cannot_open(const char *path, int why, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "'%.400s' cannot be written: %s", path, strerror(why));
+	dt_hint(err, "give a file in a directory where you may write, with '-o FILE'");
+	return DT_ERUNTIME;
+}
+
+/* OUTPUT.part.darter, or if there is one already OUTPUT.part-2.darter and so on. */
+static int open_beside(struct dt_data *data, const char *output, struct dt_error *err)
+{
+	struct dt_buf name = DT_BUF_INIT;
+	int fd = -1, code;
+
+	for (unsigned i = 1; fd < 0 && i <= MOST; i++) {
+		dt_buf_clear(&name);
+		if (i == 1)
+			dt_buf_printf(&name, "%s" PART, output);
+		else
+			dt_buf_printf(&name, "%s.part-%u.darter", output, i);
+		errno = ENOMEM;
+		if (!name.failed)
+			fd = open(name.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	code = fd < 0 ? cannot_open(name.failed ? output : name.data, errno, err) : take(data, name.data, fd);
+	if (code == DT_EMEMORY)
+		dt_fail(err, code, "out of memory");
+	dt_buf_release(&name);
+	return code;
+}
+
+int dt_data_open(struct dt_data *data, const char *output, bool recording, struct dt_error *err)
+{
+	int fd, code;
+
+	*data = (struct dt_data){.fd = -1};
+	if (!output || dt_result_special(output))
+		return open_anywhere(data, err);
+	fd = recording ? open(output, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+	if (fd < 0)
+		return open_beside(data, output, err);
+	code = take(data, output, fd);
+	data->final = code == 0;
+	return code ? dt_fail(err, code, "out of memory") : 0;
+}
+
+static bool copy(int from, int to)
+{
+	char bytes[COPY];
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(from, bytes, sizeof(bytes), at)) > 0) {
+		for (ssize_t done = 0; done < got;) {
+			ssize_t put = write(to, bytes + done, (size_t)(got - done));
+
+			if (put < 0 && errno == EINTR)
+				continue;
+			if (put <= 0)
+				return false;
+			done += put;
+		}
+		at += got;
+	}
+	return got == 0;
+}
+
+/* On another disk than the one that is full. */
+static bool on_same_disk(const struct dt_data *data, const char *folder)
+{
+	struct stat here, there;
+
+	return fstat(data->fd, &here) < 0 || stat(folder, &there) < 0 || here.st_dev == there.st_dev;
+}
+
+int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, struct dt_error *err)
+{
+	const char *folder;
+
+	for (size_t i = 0; (folder = place(i)); i++) {
+		struct dt_data other = {.fd = -1};
+
+		if (!*folder || on_same_disk(data, folder) || open_in(&other, folder) < 0)
+			continue;
+		if (!copy(data->fd, other.fd)) {
+			dt_data_remove(&other);
+			continue;
+		}
+		dt_record_resume(recording, other.fd);
+		if (dt_record_flush(recording, NULL) < 0) {
+			dt_record_resume(recording, data->fd);
+			dt_data_remove(&other);
+			continue;
+		}
+		dt_data_remove(data);
+		*data = other;
+		return 0;
+	}
+	return dt_fail(err, DT_ERUNTIME, "there is no other place for the recording");
+}
+
+void dt_data_remove(struct dt_data *data)
+{
+	if (data->path)
+		unlink(data->path);
+	dt_data_release(data);
+}
+
+void dt_data_release(struct dt_data *data)
+{
+	if (data->fd >= 0)
+		close(data->fd);
+	free(data->path);
+	*data = (struct dt_data){.fd = -1};
+}

@@ -1,0 +1,165 @@
+/* Who is recorded: those that were asked for at the beginning, and those that come while it goes on. */
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "cli/record.h"
+
+#define STARTING_NS 1500000000u /* how long a Python that is just starting is waited for */
+#define DRAIN_EVERY 8           /* processes that join before the recording is looked after again */
+
+/* Each process costs descriptors; a program that we start was made before this. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int dt_record_choose(struct dt_record_run *run, struct dt_error *err)
+{
+	const struct dt_selection *selection = &run->command->showing.selecting.selection;
+	int code;
+
+	allow_many_files();
+	run->arriving = (struct dt_arrival_options){.roots = selection->pids,
+						    .root_count = selection->pid_count,
+						    .names = selection->names,
+						    .name_count = selection->all ? 0 : selection->name_count,
+						    .all = selection->all,
+						    .children = selection->children};
+	if (run->program.pid) {
+		run->arriving.roots = &run->program.pid;
+		run->arriving.root_count = 1;
+	}
+	/* First what is there, then who of them is wanted: one that comes between is found by both. */
+	code = dt_arrivals_new(&run->arriving, &run->arrivals, err);
+	if (code)
+		return code;
+	return run->program.pid ? dt_picks_add(&run->picks, run->program.pid, true, err)
+				: dt_selection_pick(selection, &run->picks, err);
+}
+
+static void leave(struct dt_record_run *run, int pid)
+{
+	for (size_t i = 0; i < run->member_count; i++) {
+		if (run->members[i] == pid) {
+			run->members[i] = run->members[--run->member_count];
+			return;
+		}
+	}
+}
+
+/* 0, or why it cannot be recorded. */
+static int join(struct dt_record_run *run, int pid, struct dt_error *err)
+{
+	int code, *grown;
+
+	for (size_t i = 0; i < run->member_count; i++)
+		if (run->members[i] == pid)
+			return 0;
+	grown = reallocarray(run->members, run->member_count + 1, sizeof(*grown));
+	if (!grown)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	run->members = grown;
+	code = dt_record_add(run->recording, pid, err);
+	dt_arrivals_told(run->arrivals, pid, code);
+	if (code == 0) {
+		run->members[run->member_count++] = pid;
+		run->joined++;
+	}
+	return code;
+}
+
+static void fail(struct dt_record_run *run, int pid, const struct dt_error *err)
+{
+	dt_record_progress_hide(&run->progress);
+	dt_failures_add(&run->failures, run->common, pid, err);
+}
+
+/* Between many that join the thread that samples must not run out of room. */
+static void drain(struct dt_record_run *run, size_t i)
+{
+	if (i % DRAIN_EVERY == DRAIN_EVERY - 1)
+		dt_record_tend(run->recording, 0, dt_record_member_ended, run, NULL);
+}
+
+void dt_record_join_all(struct dt_record_run *run)
+{
+	for (size_t i = 0; i < run->picks.count; i++) {
+		const struct dt_pick *pick = &run->picks.list[i];
+		struct dt_error err;
+		int code = join(run, pick->pid, &err);
+
+		drain(run, i);
+		/* A program that has just been started becomes Python in a moment. */
+		if (code == 0 || run->program.pid || (code == DT_EAGAIN && !pick->asked))
+			continue;
+		if (code == DT_EAGAIN)
+			run->pending_ns = dt_clock_ns() + STARTING_NS;
+		if (code == DT_EAGAIN || (code == DT_ENOTPYTHON && pick->asked && run->arriving.children))
+			run->pending = (struct dt_failure){.pid = pick->pid, .error = err};
+		else if (!dt_dump_passes_over(pick, code, false))
+			fail(run, pick->pid, &err);
+	}
+	/* A shell has children that are Python, now or later. */
+	if (run->pending.error.code == DT_ENOTPYTHON && !run->member_count)
+		dt_record_tell(run, "%s; its children will be recorded", run->pending.error.message);
+}
+
+void dt_record_join_new(struct dt_record_run *run)
+{
+	const int *pids;
+	size_t count;
+	struct dt_error err;
+
+	if (dt_arrivals_ask(run->arrivals, &pids, &count, &err) < 0)
+		return; /* out of memory: the next time, perhaps */
+	for (size_t i = 0; i < count; i++) {
+		int code = join(run, pids[i], &err);
+
+		drain(run, i);
+		if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY)
+			fail(run, pids[i], &err);
+		else if (code == 0 && run->common->verbose && (run->joined > 1 || !run->program.pid))
+			dt_record_tell(run, "process %d joined", pids[i]);
+	}
+}
+
+/* All of them join another recording. */
+void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording)
+{
+	for (size_t i = 0; i < run->member_count;) {
+		int pid = run->members[i], code = dt_record_add(recording, pid, NULL);
+
+		if (code == 0) {
+			i++;
+			continue;
+		}
+		dt_arrivals_told(run->arrivals, pid, code);
+		leave(run, pid);
+	}
+}
+
+void dt_record_member_ended(void *context, int pid, const struct dt_error *why)
+{
+	struct dt_record_run *run = context;
+
+	leave(run, pid);
+	dt_arrivals_told(run->arrivals, pid, why->code);
+	if (why->code != DT_EENDED && why->code != DT_ENOTFOUND && why->code != DT_ENOTPYTHON)
+		fail(run, pid, why);
+	else if (run->common->verbose && !run->program.pid)
+		dt_record_tell(run, "%s", why->message);
+}
+
+bool dt_record_is_over(const struct dt_record_run *run)
+{
+	if (run->member_count || run->program.pid || (run->pending_ns && dt_clock_ns() < run->pending_ns))
+		return false;
+	return !run->arriving.children || !dt_arrivals_rooted(run->arrivals);
+}

@@ -1,0 +1,143 @@
+/*
+ * A program that is started to be recorded. Its process is made before anything else is done, so that it inherits
+ * nothing of a recording (limits, priorities, descriptors), and waits for a byte. Input, output, terminal and signals
+ * are its own.
+ *
+ * It may be stopped for looks by threads of ours, and a wait for it would take the event that tells so away from them:
+ * so nothing is taken before it is sure to be an end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "cli/record.h"
+#include "cli/signals.h"
+
+#define KILLED 128 /* exit codes above it name a signal, as shells have it */
+
+static void become(int go, int failed, char *const *words)
+{
+	ssize_t got;
+	char byte;
+	int why;
+
+	do
+		got = read(go, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(0);
+	dt_signals_restore();
+	execvp(words[0], words);
+	why = errno;
+	_exit(write(failed, &why, sizeof(why)) == sizeof(why) ? 127 : 126);
+}
+
+int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *const *words)
+{
+	int go[2], failed[2];
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return dt_fail(err, DT_ERUNTIME, "no process can be made: %s", strerror(errno));
+	if (pipe2(failed, O_CLOEXEC) < 0) {
+		dt_fail(err, DT_ERUNTIME, "no process can be made: %s", strerror(errno));
+		close(go[0]);
+		close(go[1]);
+		return DT_ERUNTIME;
+	}
+	program->pid = fork();
+	if (program->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		become(go[0], failed[1], words);
+	}
+	close(go[0]);
+	close(failed[1]);
+	program->go = go[1];
+	program->failed = failed[0];
+	if (program->pid > 0)
+		return 0;
+	dt_fail(err, DT_ERUNTIME, "no process can be made: %s", strerror(errno));
+	close(program->go);
+	close(program->failed);
+	program->pid = 0;
+	return DT_ERUNTIME;
+}
+
+static int cannot_start(const char *name, int why, struct dt_error *err)
+{
+	int code = why == ENOENT || why == ENOTDIR ? DT_ENOTFOUND
+		   : why == EACCES || why == EPERM ? DT_EPERMISSION
+						   : DT_ERUNTIME;
+
+	dt_fail(err, code, "'%.400s' cannot be started: %s", name, strerror(why));
+	if (code == DT_ENOTFOUND && !strchr(name, '/'))
+		dt_hint(err, "there is no such program in the directories of PATH");
+	else if (code == DT_EPERMISSION)
+		dt_hint(err, "a script that is not executable is started by its interpreter: 'python3 %.400s'", name);
+	return code;
+}
+
+int dt_program_go(struct dt_program *program, const char *name, struct dt_error *err)
+{
+	ssize_t got;
+	int why = 0;
+
+	dt_signals_hand_on(program->pid);
+	got = write(program->go, "g", 1);
+	close(program->go);
+	while (got == 1) {
+		got = read(program->failed, &why, sizeof(why));
+		if (got >= 0 || errno != EINTR)
+			break;
+		got = 1;
+	}
+	close(program->failed);
+	if (got != sizeof(why))
+		return 0;
+	dt_program_await(program);
+	return cannot_start(name, why, err);
+}
+
+void dt_program_drop(struct dt_program *program)
+{
+	if (!program->pid)
+		return;
+	close(program->go);
+	close(program->failed);
+	dt_program_await(program);
+}
+
+static bool reap(struct dt_program *program, int flags)
+{
+	siginfo_t info = {0};
+
+	if (!program->pid)
+		return true;
+	if (waitid(P_PID, (id_t)program->pid, &info, WEXITED | WNOWAIT | flags) < 0) {
+		if (errno == EINTR)
+			return false;
+		program->exit_code = DT_EXIT_FAILED; /* somebody else has waited for it */
+	} else if (info.si_pid != program->pid ||
+		   (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED && info.si_code != CLD_DUMPED)) {
+		return false;
+	} else {
+		program->exit_code = info.si_code == CLD_EXITED ? info.si_status : KILLED + info.si_status;
+	}
+	dt_signals_hand_on(0);
+	waitid(P_PID, (id_t)program->pid, &info, WEXITED | WNOHANG);
+	program->pid = 0;
+	return true;
+}
+
+bool dt_program_ended(struct dt_program *program)
+{
+	return reap(program, WNOHANG);
+}
+
+void dt_program_await(struct dt_program *program)
+{
+	while (!reap(program, 0))
+		;
+}

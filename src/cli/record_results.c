@@ -1,0 +1,309 @@
+/*
+ * What a recording becomes: the file that is written at the end or in between, rotation, and what happens
+ * when a disk is full. The data is kept until a result is whole, and where it is kept is told.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/shell.h"
+#include "base/util.h"
+#include "cli/record.h"
+#include "cli/result_file.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define AGAIN_NS (5 * NS_PER_S) /* after which a place is looked for again */
+
+void dt_record_tell(struct dt_record_run *run, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	dt_record_progress_hide(&run->progress);
+	dt_note(run->common, "%s", text);
+}
+
+static void report(struct dt_record_run *run, const struct dt_error *err)
+{
+	dt_record_progress_hide(&run->progress);
+	dt_report(run->common, err);
+}
+
+static bool is_recording(const struct dt_record_run *run)
+{
+	return run->command->showing.format->render == NULL;
+}
+
+static int begin(struct dt_record_run *run, struct dt_data *data, struct dt_recording **recording, struct dt_error *err)
+{
+	struct dt_record_options how = run->command->how;
+	int code = dt_data_open(data, run->output, is_recording(run), err);
+
+	if (code)
+		return code;
+	how.fd = data->fd;
+	code = dt_record(&how, recording, err);
+	if (code)
+		dt_data_remove(data);
+	return code;
+}
+
+int dt_record_begin(struct dt_record_run *run, struct dt_error *err)
+{
+	return begin(run, &run->data, &run->recording, err);
+}
+
+/* Shows the data as it is now. */
+static int show(struct dt_record_run *run, const struct dt_profile_format *format, FILE *out, char *warning,
+		struct dt_error *err)
+{
+	bool screen = out == stdout || out == stderr;
+	struct dt_profile_render render = {.color = screen ? dt_terminal_color(run->common, fileno(out))
+							   : run->common->color == DT_COLOR_ALWAYS,
+					   .columns = screen ? dt_terminal_columns(fileno(out)) : 0};
+
+	lseek(run->data.fd, 0, SEEK_SET);
+	return dt_show_recording(run->data.fd, run->data.path, format, &run->command->showing.view, &render, out,
+				 warning, err);
+}
+
+/* What is said when a signal ends the writing: where the data is. */
+static void guard(struct dt_record_run *run, const char *temporary)
+{
+	static char words[1024];
+
+	snprintf(words, sizeof(words), "\ndarter: not written; the recording is in %.900s\n", run->data.path);
+	dt_signals_at_once(words, temporary, DT_EXIT_FAILED);
+}
+
+static int write_output(struct dt_record_run *run, bool ended, struct dt_error *err)
+{
+	struct dt_result_file result;
+	char warning[DT_WARNING_SIZE] = "";
+	int code;
+
+	if (ended)
+		guard(run, NULL); /* a pipe that nobody reads keeps us waiting here */
+	code = dt_result_open(&result, run->output, err);
+	if (ended && code == 0)
+		guard(run, result.temporary);
+	if (code == 0)
+		code = show(run, run->command->showing.format, result.file, warning, err);
+	if (code)
+		dt_result_abandon(&result);
+	else
+		code = dt_result_commit(&result, err);
+	if (ended)
+		dt_signals_not_at_once();
+	if (ended && code == 0 && warning[0])
+		dt_record_tell(run, "%s", warning);
+	return code;
+}
+
+/* A recording that was written beside its name only has to get it. */
+static int rename_output(struct dt_record_run *run, struct dt_error *err)
+{
+	if (rename(run->data.path, run->output) < 0)
+		return write_output(run, true, err); /* it is on another disk, or the output is no file */
+	free(run->data.path);
+	run->data.path = strdup(run->output);
+	run->data.final = true;
+	return run->data.path ? 0 : dt_fail(err, DT_EMEMORY, "out of memory");
+}
+
+static int write_stdout(struct dt_record_run *run, struct dt_error *err)
+{
+	char warning[DT_WARNING_SIZE] = "";
+	int code;
+
+	if (!dt_output_good())
+		return 0;
+	code = show(run, run->command->showing.format, stdout, warning, err);
+	if ((code == 0 && fflush(stdout) == 0) || !ferror(stdout))
+		return code;
+	dt_output_failed(); /* told when we end, unless the reader has gone away */
+	return errno == EPIPE ? 0 : DT_ERUNTIME;
+}
+
+void dt_record_write_now(struct dt_record_run *run)
+{
+	struct dt_error err = {0};
+	bool text = !strcmp(run->command->showing.format->name, "text");
+	int code = dt_record_flush(run->recording, &err);
+
+	if (code == 0 && (run->to_stdout ? !text : dt_result_special(run->output)))
+		dt_record_tell(run, "there is no file to write to before the end");
+	else if (code == 0 && run->to_stdout)
+		code = write_stdout(run, &err);
+	else if (code == 0 && !run->data.final)
+		code = write_output(run, false, &err);
+	/* The recording goes on behind what was read. */
+	lseek(run->data.fd, 0, SEEK_END);
+	if (code && err.code)
+		report(run, &err);
+	else if (code == 0 && run->output && !dt_result_special(run->output))
+		dt_record_tell(run, "written so far to %s", run->output);
+}
+
+void dt_record_check_disk(struct dt_record_run *run)
+{
+	struct dt_record_status status;
+	struct dt_error err;
+	uint64_t now = dt_clock_ns();
+
+	dt_record_status(run->recording, &status);
+	if (!status.error || (run->moved_ns && now - run->moved_ns < AGAIN_NS))
+		return;
+	if (dt_data_elsewhere(&run->data, run->recording, &err) == 0)
+		dt_record_tell(run, "%s: it goes on in %s", status.error, run->data.path);
+	else if (!run->moved_ns)
+		dt_record_tell(run, "%s, and there is no other place for it; it is kept in memory", status.error);
+	run->moved_ns = now;
+}
+
+/* Ends the recording. False if the last of it could be written nowhere. */
+static bool end(struct dt_record_run *run)
+{
+	struct dt_error err, other;
+
+	if (dt_record_end(run->recording, &err) == 0)
+		return true;
+	if (dt_data_elsewhere(&run->data, run->recording, &other) == 0 && dt_record_end(run->recording, &err) == 0)
+		return true;
+	report(run, &err);
+	run->unwritten = true;
+	return false;
+}
+
+static void keep_name(struct dt_record_run *run)
+{
+	char **grown = reallocarray(run->files, run->file_count + 1, sizeof(*grown));
+
+	if (grown) {
+		run->files = grown;
+		run->files[run->file_count] = strdup(run->output);
+		run->file_count += run->files[run->file_count] != NULL;
+	}
+	while (run->command->keep && run->file_count > run->command->keep) {
+		unlink(run->files[0]);
+		free(run->files[0]);
+		memmove(run->files, run->files + 1, --run->file_count * sizeof(*run->files));
+	}
+}
+
+static void tell_where(struct dt_record_run *run, struct dt_error *err)
+{
+	struct dt_buf line = DT_BUF_INIT;
+	bool good;
+
+	dt_buf_puts(&line, "darter report ");
+	good = dt_shell_quote(&line, run->data.path);
+	if (run->output) {
+		dt_buf_puts(&line, " -o ");
+		good = good && dt_shell_quote(&line, run->output);
+	}
+	dt_hint(err, "The recording is kept in %s%s", run->data.path, good ? ". This shows it:" : "");
+	if (good && !line.failed)
+		dt_hint(err, "    %s", line.data);
+	dt_buf_release(&line);
+}
+
+static void summarize(struct dt_record_run *run)
+{
+	const struct dt_profile_format *text = dt_profile_format_by_name("text");
+	char warning[DT_WARNING_SIZE] = "";
+
+	dt_record_progress_hide(&run->progress);
+	if (run->common->quiet || (run->to_stdout && run->command->showing.format == text))
+		return;
+	fflush(stdout);
+	show(run, text, stderr, warning, NULL);
+	fflush(stderr);
+}
+
+/* Ends a recording and makes its result; with the summary if it is the last one. */
+void dt_record_finish(struct dt_record_run *run, bool last)
+{
+	struct dt_error err = {0};
+	bool whole = end(run);
+	int code;
+
+	if (last)
+		summarize(run);
+	if (run->to_stdout)
+		code = write_stdout(run, &err);
+	else if (run->data.final)
+		code = 0;
+	else if (is_recording(run))
+		code = rename_output(run, &err);
+	else
+		code = write_output(run, true, &err);
+	if (code) {
+		run->unwritten = true;
+		if (!err.code)
+			dt_fail(&err, code, "the result could not be written");
+		tell_where(run, &err);
+		report(run, &err);
+	} else if (run->output) {
+		keep_name(run);
+		if (last || run->common->verbose)
+			dt_record_tell(run, "written to %s", run->output);
+	}
+	if (code || !whole || run->data.final)
+		dt_data_release(&run->data);
+	else
+		dt_data_remove(&run->data);
+}
+
+static void add_status(struct dt_record_status *sum, const struct dt_record_status *status)
+{
+	sum->duration_ns += status->duration_ns;
+	sum->rounds += status->rounds;
+	sum->samples += status->samples;
+	sum->late += status->late;
+	sum->unseen += status->unseen;
+	sum->settled += status->settled;
+	sum->torn += status->torn;
+	sum->lost += status->lost;
+	sum->cpu_ns += status->cpu_ns;
+}
+
+/* The next recording begins before the last one ends: nothing is missed. If it cannot, the last one goes on. */
+void dt_record_rotate(struct dt_record_run *run)
+{
+	struct dt_recording *recording;
+	struct dt_record_status status;
+	struct dt_record_run old;
+	struct dt_data data;
+	struct dt_error err;
+
+	dt_record_progress_hide(&run->progress);
+	old = *run;
+	run->rotated_ns = dt_clock_ns();
+	run->output = NULL;
+	if (dt_record_name_output(run, &err) || begin(run, &data, &recording, &err)) {
+		report(run, &err);
+		free(run->output);
+		run->output = old.output;
+		return;
+	}
+	dt_record_join_again(run, recording);
+	dt_record_finish(&old, false);
+	dt_record_status(old.recording, &status);
+	add_status(&run->before, &status);
+	dt_record_free(old.recording);
+	free(old.output);
+	run->files = old.files;
+	run->file_count = old.file_count;
+	run->unwritten |= old.unwritten;
+	run->recording = recording;
+	run->data = data;
+	run->moved_ns = 0;
+}

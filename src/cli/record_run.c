@@ -1,0 +1,227 @@
+/*
+ * One run of 'darter record', from the first signal handler to the exit code. What can be wrong is found first: who is
+ * to be recorded, then whether the output can be written; only then a program is started and the recording begins.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "cli/record.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+
+#define NS_PER_S 1e9
+#define STEP_S   0.02  /* between two looks for processes that come */
+#define HASTE_S  0.002 /* the same while a program is starting */
+#define HASTE_NS 300000000u
+
+static double since(uint64_t ns)
+{
+	return (double)(dt_clock_ns() - ns) / NS_PER_S;
+}
+
+/* How long may be slept now. */
+static double step(const struct dt_record_run *run)
+{
+	const struct dt_record_command *command = run->command;
+	bool starting = run->program.pid && !run->joined && dt_clock_ns() - run->began_ns < HASTE_NS;
+	double most = starting ? HASTE_S : STEP_S;
+
+	if (command->duration > 0)
+		most = DT_MIN(most, command->duration - since(run->began_ns));
+	if (command->rotate > 0)
+		most = DT_MIN(most, command->rotate - since(run->rotated_ns));
+	return DT_MAX(most, 0.0);
+}
+
+static void tend(struct dt_record_run *run)
+{
+	double seconds = step(run);
+	struct dt_error err;
+
+	if (dt_record_tend(run->recording, seconds, dt_record_member_ended, run, &err) < 0) {
+		dt_failures_add(&run->failures, run->common, 0, &err);
+		run->reason = "memory";
+	}
+	/* Without processes there is nothing to look after, and it does not wait. */
+	if (!run->member_count)
+		nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * NS_PER_S)}, NULL);
+}
+
+/* Why it ends now; NULL: it goes on. */
+static const char *over(struct dt_record_run *run)
+{
+	if (run->reason)
+		return run->reason;
+	if (dt_signals_end())
+		return "signal";
+	if (run->command->program && dt_program_ended(&run->program))
+		return "program";
+	if (run->command->duration > 0 && since(run->began_ns) >= run->command->duration)
+		return "duration";
+	if (dt_record_is_over(run))
+		return "ended";
+	return NULL;
+}
+
+static void record(struct dt_record_run *run)
+{
+	struct dt_record_status status;
+
+	while (!(run->reason = over(run))) {
+		tend(run);
+		dt_record_join_new(run);
+		dt_record_check_disk(run);
+		if (dt_signals_write())
+			dt_record_write_now(run);
+		if (run->command->rotate > 0 && since(run->rotated_ns) >= run->command->rotate)
+			dt_record_rotate(run);
+		dt_record_status(run->recording, &status);
+		dt_record_progress_show(&run->progress, &status, run->before.duration_ns);
+	}
+	dt_record_progress_hide(&run->progress);
+}
+
+static void tell_beginning(struct dt_record_run *run)
+{
+	const struct dt_record_command *command = run->command;
+	char who[64];
+
+	if (command->program || !run->member_count)
+		return;
+	if (run->member_count == 1)
+		snprintf(who, sizeof(who), "process %d", run->members[0]);
+	else
+		snprintf(who, sizeof(who), "%zu processes", run->member_count);
+	if (command->duration > 0)
+		dt_record_tell(run, "recording %s for %g s, %g times a second; Ctrl-C ends it before", who,
+			       command->duration, command->how.rate);
+	else
+		dt_record_tell(run, "recording %s, %g times a second; Ctrl-C ends it", who, command->how.rate);
+}
+
+static void tell_end(struct dt_record_run *run)
+{
+	if (!run->joined) {
+		if (run->command->program)
+			dt_record_tell(run,
+				       "nothing was recorded: no Python was found in '%s', or it ended before it "
+				       "could be looked at",
+				       run->command->program[0]);
+		else if (run->pending.pid)
+			dt_failures_add(&run->failures, run->common, run->pending.pid, &run->pending.error);
+		else if (!run->failures.first && strcmp(run->reason, "signal") != 0)
+			dt_record_tell(run, "nothing was recorded: the processes ended");
+	} else if (!strcmp(run->reason, "ended")) {
+		dt_record_tell(run, run->joined == 1 ? "the process ended" : "all %zu processes ended", run->joined);
+	}
+}
+
+static void put_json(struct dt_record_run *run)
+{
+	struct dt_record_result result = {.rate = run->command->how.rate,
+					  .format = run->command->showing.format->name,
+					  .reason = run->reason,
+					  .files = (const char **)run->files,
+					  .file_count = run->file_count,
+					  .failures = run->failures.list,
+					  .failure_count = run->failures.count};
+	const struct dt_record_status *before = &run->before;
+	struct dt_record_status *status = &result.status;
+
+	dt_record_status(run->recording, status);
+	status->joined = run->joined;
+	status->duration_ns += before->duration_ns;
+	status->rounds += before->rounds;
+	status->samples += before->samples;
+	status->late += before->late;
+	status->unseen += before->unseen;
+	status->settled += before->settled;
+	status->torn += before->torn;
+	status->lost += before->lost;
+	status->cpu_ns += before->cpu_ns;
+	if (dt_render_record_json(&result, stdout))
+		dt_output_failed();
+}
+
+/* Everything before the first look. */
+static int prepare(struct dt_record_run *run, struct dt_error *err)
+{
+	int code = 0;
+
+	if (run->command->program)
+		code = dt_program_prepare(&run->program, err, run->command->program);
+	if (!code)
+		code = dt_record_choose(run, err);
+	if (!code)
+		code = dt_record_name_output(run, err);
+	if (!code)
+		code = dt_record_begin(run, err);
+	if (code) {
+		dt_program_drop(&run->program);
+		return code;
+	}
+	if (run->command->program)
+		code = dt_program_go(&run->program, run->command->program[0], err);
+	return code;
+}
+
+static int exit_code(const struct dt_record_run *run)
+{
+	if (run->command->program)
+		return run->program.exit_code;
+	if (run->unwritten)
+		return DT_EXIT_FAILED;
+	return dt_exit_code(run->failures.first);
+}
+
+static void release(struct dt_record_run *run)
+{
+	for (size_t i = 0; i < run->file_count; i++)
+		free(run->files[i]);
+	free(run->files);
+	free(run->output);
+	free(run->stem);
+	free(run->members);
+	dt_picks_release(&run->picks);
+	dt_failures_release(&run->failures);
+	dt_arrivals_free(run->arrivals);
+	dt_record_free(run->recording);
+}
+
+int dt_record_run(const struct dt_record_command *command)
+{
+	struct dt_record_run run = {
+	    .command = command, .common = &command->showing.selecting.common, .data = {.fd = -1}};
+	struct dt_error err;
+	int code;
+
+	code = prepare(&run, &err);
+	if (code) {
+		dt_report(run.common, &err);
+		dt_data_remove(&run.data);
+		release(&run);
+		return dt_exit_code(code);
+	}
+	run.began_ns = run.rotated_ns = dt_clock_ns();
+	dt_record_join_all(&run);
+	tell_beginning(&run);
+	dt_record_progress_begin(&run.progress, run.common->quiet || command->program ? NULL : stderr);
+	record(&run);
+	tell_end(&run);
+	if (run.joined)
+		dt_record_finish(&run, true);
+	else
+		dt_data_remove(&run.data);
+	if (run.common->json)
+		put_json(&run);
+	if (command->program && run.program.pid) {
+		dt_record_tell(&run, "'%s' goes on; it is waited for", command->program[0]);
+		dt_program_await(&run.program);
+	}
+	code = exit_code(&run);
+	release(&run);
+	return code;
+}

@@ -1,0 +1,170 @@
+/* See result_file.h. */
+#include "cli/result_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/shell.h"
+#include "base/util.h"
+
+#define ORDINARY 0666
+
+/* Of the directory that a file is in, with the slash; "" for the current one. */
+static size_t folder_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+static int cannot_write(const char *path, int why, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "'%.400s' cannot be written: %s", path, strerror(why));
+	if (why == ENOSPC || why == EDQUOT)
+		dt_hint(err, "make room there, or give a file on another disk with '-o FILE'");
+	else if (why == EACCES || why == EPERM || why == EROFS)
+		dt_hint(err, "give a file in a directory where you may write, with '-o FILE'");
+	return DT_ERUNTIME;
+}
+
+static int no_folder(const char *path, struct dt_error *err)
+{
+	struct dt_buf line = DT_BUF_INIT;
+	dt_auto_free char *folder = strndup(path, folder_length(path));
+
+	dt_fail(err, DT_EUSAGE, "there is no directory '%.400s'", folder ? folder : "");
+	dt_buf_puts(&line, "mkdir -p ");
+	if (folder && dt_shell_quote(&line, folder) && !line.failed)
+		dt_hint(err, "This makes it:\n    %s", line.data);
+	dt_buf_release(&line);
+	return DT_EUSAGE;
+}
+
+bool dt_result_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+int dt_result_check(const char *path, struct dt_error *err)
+{
+	size_t length = folder_length(path);
+	dt_auto_free char *folder = length ? strndup(path, length) : strdup(".");
+	struct stat st;
+
+	if (!folder)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (stat(folder, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return no_folder(path, err);
+	if (!path[length] || (stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
+		dt_fail(err, DT_EUSAGE, "'%.400s' is a directory: a file is needed", path);
+		dt_hint(err, "-o %.400s%sNAME.svg names one in it", path, path[length] ? "/" : "");
+		return DT_EUSAGE;
+	}
+	if (access(path, F_OK) == 0 && access(path, W_OK) < 0)
+		return cannot_write(path, errno, err);
+	return 0;
+}
+
+/* The mode that a new file would have here, or that of the one that is replaced. */
+static mode_t mode_for(const char *path)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	return stat(path, &st) == 0 ? st.st_mode & 07777 : ORDINARY & ~mask;
+}
+
+static int open_beside(struct dt_result_file *result, struct dt_error *err)
+{
+	struct dt_buf name = DT_BUF_INIT;
+	int fd;
+
+	dt_buf_append(&name, result->path, folder_length(result->path));
+	dt_buf_puts(&name, "darter-XXXXXX.tmp");
+	result->temporary = name.failed ? NULL : strdup(name.data);
+	dt_buf_release(&name);
+	if (!result->temporary)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	fd = mkostemps(result->temporary, (int)strlen(".tmp"), O_CLOEXEC);
+	if (fd < 0) {
+		int why = errno;
+
+		free(result->temporary);
+		result->temporary = NULL;
+		return cannot_write(result->path, why, err);
+	}
+	/* It is readable for others only as far as the file will be; where that cannot be set it stays private. */
+	if (fchmod(fd, mode_for(result->path)) < 0 && errno != EPERM)
+		errno = 0;
+	result->file = fdopen(fd, "w");
+	if (!result->file)
+		close(fd);
+	return result->file ? 0 : dt_fail(err, DT_EMEMORY, "out of memory");
+}
+
+int dt_result_open(struct dt_result_file *result, const char *path, struct dt_error *err)
+{
+	int code = dt_result_check(path, err);
+
+	*result = (struct dt_result_file){0};
+	if (code)
+		return code;
+	/* A link stays what it is: the file behind it is replaced. */
+	result->path = realpath(path, NULL);
+	if (!result->path)
+		result->path = strdup(path);
+	if (!result->path)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (dt_result_special(result->path)) {
+		result->file = fopen(result->path, "we");
+		code = result->file ? 0 : cannot_write(path, errno, err);
+	} else {
+		code = open_beside(result, err);
+	}
+	if (code)
+		dt_result_abandon(result);
+	return code;
+}
+
+int dt_result_commit(struct dt_result_file *result, struct dt_error *err)
+{
+	int code = 0;
+	bool good = !ferror(result->file) && fflush(result->file) == 0 &&
+		    (!result->temporary || fsync(fileno(result->file)) == 0);
+	int why = errno;
+
+	if (fclose(result->file) != 0 && good) {
+		good = false;
+		why = errno;
+	}
+	result->file = NULL;
+	if (good && result->temporary && rename(result->temporary, result->path) < 0) {
+		good = false;
+		why = errno;
+	}
+	if (!good)
+		code = cannot_write(result->path, why, err);
+	else
+		free(result->temporary);
+	if (good)
+		result->temporary = NULL;
+	dt_result_abandon(result);
+	return code;
+}
+
+void dt_result_abandon(struct dt_result_file *result)
+{
+	if (result->file)
+		fclose(result->file);
+	if (result->temporary)
+		unlink(result->temporary);
+	free(result->temporary);
+	free(result->path);
+	*result = (struct dt_result_file){0};
+}

@@ -1,0 +1,32 @@
+/*
+ * A file that a result goes to. It is written under another name in the same directory and gets its own when it is
+ * whole, so that what was there before is there until then. What is no ordinary file (a pipe, a device) is written to
+ * directly.
+ */
+#ifndef DT_CLI_RESULT_FILE_H
+#define DT_CLI_RESULT_FILE_H
+
+#include "cli/command.h"
+
+struct dt_result_file {
+	char *path;      /* behind links */
+	char *temporary; /* NULL: it is written to directly */
+	FILE *file;
+};
+
+/* Whether a name makes sense as that of a result, without changing anything: DT_EUSAGE for a directory, or one that is
+ * not there; DT_ERUNTIME where nothing may be written. */
+int dt_result_check(const char *path, struct dt_error *err);
+
+/* True for what is there and is no ordinary file. */
+bool dt_result_special(const char *path);
+
+int dt_result_open(struct dt_result_file *result, const char *path, struct dt_error *err);
+
+/* It is whole. On failure it is abandoned. */
+int dt_result_commit(struct dt_result_file *result, struct dt_error *err);
+
+/* Takes away what was written. Does nothing after a commit. */
+void dt_result_abandon(struct dt_result_file *result);
+
+#endif

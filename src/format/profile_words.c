@@ -1,0 +1,120 @@
+/* Words about a recording: see profile_words.h. */
+#include "format/profile_words.h"
+
+#include <string.h>
+
+#include "base/util.h"
+#include "format/text.h"
+#include "format/units.h"
+
+struct dt_frame_words dt_frame_words(const struct dt_view *view, uint32_t location, struct dt_buf *scratch)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+	const struct dt_profile_location *at = dt_profile_location_at(profile, location);
+	const struct dt_profile_function *function = dt_profile_function_at(profile, at->function);
+
+	const char *name = dt_profile_text(profile, function->name);
+
+	if (function->kind == DT_FUNCTION_MARK) {
+		dt_buf_clear(scratch);
+		dt_buf_printf(scratch, "[%s]", name);
+		name = scratch->data;
+	}
+	return (struct dt_frame_words){
+	    .name = name,
+	    .file = dt_profile_text(profile, function->file),
+	    .short_file = dt_view_file(view, location),
+	    .line = dt_view_line(view, location),
+	    .kind = function->kind,
+	};
+}
+
+const char *dt_run_mark(const struct dt_profile_run *run, size_t frames)
+{
+	const char *mark = dt_view_mark(run);
+
+	return mark || frames ? mark : DT_MARK_HIDDEN;
+}
+
+void dt_thread_words(const struct dt_view *view, uint32_t thread, struct dt_buf *out)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+	struct dt_node node = {.kind = DT_NODE_PROCESS, .id = dt_profile_thread_at(profile, thread)->process};
+
+	if (dt_profile_counts(profile).processes > 1) {
+		dt_node_label(view, &node, out);
+		dt_buf_puts(out, ", ");
+	}
+	node = (struct dt_node){.kind = DT_NODE_THREAD, .id = thread};
+	dt_node_label(view, &node, out);
+}
+
+void dt_title_words(const struct dt_view *view, const struct dt_profile_render *render, struct dt_buf *out)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+	uint32_t count = dt_profile_counts(profile).processes;
+	const struct dt_profile_process *first;
+
+	if (render && render->title) {
+		dt_buf_puts(out, render->title);
+		return;
+	}
+	if (!count) {
+		dt_buf_puts(out, "no process");
+		return;
+	}
+	first = dt_profile_process_at(profile, 1);
+	if (first->command)
+		dt_buf_puts(out, dt_profile_text(profile, first->command));
+	else
+		dt_buf_printf(out, "process %d", first->pid);
+	if (count > 1)
+		dt_buf_printf(out, " and %u other process%s", count - 1, count > 2 ? "es" : "");
+}
+
+double dt_share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+void dt_share_words(uint64_t part, uint64_t whole, struct dt_buf *out)
+{
+	double share = dt_share(part, whole);
+
+	if (share > 0 && share < 0.001)
+		dt_buf_puts(out, "under 0.001%");
+	else if (share < 1)
+		dt_buf_printf(out, "%.2g%%", share);
+	else
+		dt_buf_printf(out, "%.*f%%", share < 10, share);
+}
+
+static const char *weight_words(enum dt_weight weight)
+{
+	return weight == DT_WEIGHT_CPU ? "CPU time" : weight == DT_WEIGHT_GIL ? "time with the GIL" : "wall time";
+}
+
+void dt_about_words(const struct dt_view *view, struct dt_buf *out)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
+	const struct dt_profile_quality *quality = &meta->quality;
+	const struct dt_view_options *options = dt_view_options(view);
+
+	dt_thousands(out, quality->samples);
+	dt_buf_puts(out, quality->samples == 1 ? " sample in " : " samples in ");
+	dt_put_time(out, meta->duration_ns);
+	if (quality->rounds && meta->duration_ns)
+		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
+	dt_buf_printf(out, ", %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");
+	if (meta->rung)
+		dt_buf_printf(out, ", %s", dt_profile_text(profile, meta->rung));
+	dt_buf_puts(out, ", ");
+	dt_share_words(quality->unseen, quality->samples, out);
+	dt_buf_puts(out, " of the samples not seen");
+	if (quality->torn) {
+		dt_buf_puts(out, ", ");
+		dt_share_words(quality->torn, quality->samples, out);
+		dt_buf_puts(out, " torn");
+	}
+}

@@ -1,0 +1,313 @@
+/*
+ * A recording in one screen, for people: where the time goes, first by function, then by line, thread and state, and at
+ * the end what the figures are worth. Shares are of the time that the view shows, summed over threads; time that is no
+ * function's own (not seen, torn, hidden) has rows of its own, so that the rest is never taken for the whole.
+ */
+#include "format/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "base/util.h"
+#include "base/wrap.h"
+#include "format/units.h"
+
+/* Rows of the tables, unless the caller wants another number. */
+enum { OWN_ROWS = 10, TOTAL_ROWS = 8, LINE_ROWS = 6, THREAD_ROWS = 6 };
+
+#define MARKS 4 /* dt_view_mark() has three, and DT_MARK_HIDDEN */
+
+struct summary {
+	struct dt_view *view;
+	const struct dt_profile *profile;
+	struct dt_render render;
+	size_t rows;    /* of each table, 0: the usual number */
+	uint64_t shown; /* nanoseconds */
+	uint64_t idle;  /* that the view hides */
+	struct dt_summary_row marks[MARKS];
+	struct dt_buf buf;
+};
+
+void dt_summary_say(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text)
+{
+	dt_wrap(buf, text->data, text->length, 0, 0, render->columns);
+	dt_buf_putc(buf, '\n');
+	buf->failed |= text->failed;
+	dt_buf_clear(text);
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* What there is, what is hidden, and what is no function's own. */
+static int add_up(struct summary *s)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(s->profile);
+	size_t count = dt_profile_counts(s->profile).runs;
+	struct dt_rows states;
+	int code = dt_rows_build(s->view, DT_TABLE_STATES, &states, NULL);
+
+	for (size_t i = 0; i < states.count; i++)
+		if (dt_profile_idle((enum dt_state)states.rows[i].id) && !dt_view_options(s->view)->idle)
+			s->idle = plus(s->idle, states.rows[i].own);
+	dt_rows_release(&states);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t weight = dt_view_weight(s->view, &runs[i]);
+		const char *mark = weight ? dt_view_mark(&runs[i]) : NULL;
+
+		s->shown = plus(s->shown, weight);
+		for (size_t k = 0; mark && k < MARKS; k++)
+			if (!s->marks[k].mark || s->marks[k].mark == mark) {
+				s->marks[k].mark = mark;
+				s->marks[k].own = s->marks[k].total = plus(s->marks[k].own, weight);
+				break;
+			}
+	}
+	return code;
+}
+
+/* ---- the head ---- */
+
+static void put_number(struct dt_buf *text, uint64_t number, const char *one, const char *many)
+{
+	dt_thousands(text, number);
+	dt_buf_printf(text, " %s", number == 1 ? one : many);
+}
+
+/* "Recorded process 12 (python3 app.py) for 10.0 s: 1,000 samples of 3 threads" */
+static void put_what(struct summary *s)
+{
+	struct dt_profile_counts counts = dt_profile_counts(s->profile);
+	const struct dt_profile_meta *meta = dt_profile_meta(s->profile);
+	struct dt_buf text = DT_BUF_INIT;
+
+	dt_buf_puts(&text, "Recorded ");
+	if (counts.processes == 1) {
+		const struct dt_profile_process *process = dt_profile_process_at(s->profile, 1);
+
+		dt_buf_printf(&text, "process %" PRId32, process->pid);
+		if (process->command) {
+			dt_buf_puts(&text, " (");
+			dt_escape(&text, dt_profile_text(s->profile, process->command));
+			dt_buf_putc(&text, ')');
+		}
+	} else {
+		put_number(&text, counts.processes, "process", "processes");
+	}
+	dt_buf_puts(&text, " for ");
+	dt_put_time(&text, meta->duration_ns);
+	dt_buf_puts(&text, ": ");
+	put_number(&text, meta->quality.samples, "sample", "samples");
+	dt_buf_puts(&text, " of ");
+	put_number(&text, counts.threads, "thread", "threads");
+	dt_buf_puts(&s->buf, dt_style_on(&s->render, DT_STYLE_BOLD));
+	dt_wrap(&s->buf, text.data, text.length, 0, 0, s->render.columns);
+	dt_buf_printf(&s->buf, "%s\n", dt_style_off(&s->render, DT_STYLE_BOLD));
+	s->buf.failed |= text.failed;
+	dt_buf_release(&text);
+}
+
+static void put_filters(struct dt_buf *text, const struct dt_view_options *options)
+{
+	if (options->main_thread)
+		dt_buf_puts(text, " of main threads");
+	if (options->thread_name) {
+		dt_buf_puts(text, " of threads whose name matches '");
+		dt_escape(text, options->thread_name);
+		dt_buf_putc(text, '\'');
+	}
+	if (options->gc)
+		dt_buf_puts(text, " during garbage collections");
+}
+
+/* What the shares below are of, or why there are none. */
+static void put_how_much(struct summary *s)
+{
+	static const char *const weights[] = {[DT_WEIGHT_WALL] = "wall time",
+					      [DT_WEIGHT_CPU] = "CPU time",
+					      [DT_WEIGHT_GIL] = "time with the GIL in hand"};
+	const struct dt_view_options *options = dt_view_options(s->view);
+	struct dt_profile_counts counts = dt_profile_counts(s->profile);
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (!counts.runs) {
+		dt_buf_puts(&text, "There is nothing to show: no thread was seen.");
+	} else if (s->shown) {
+		dt_buf_puts(&text, "100% is ");
+		dt_put_time(&text, s->shown);
+		dt_buf_printf(&text, " of %s", weights[options->weight]);
+		put_filters(&text, options);
+		if (counts.threads > 1)
+			dt_buf_puts(&text, ", all threads together");
+		if (s->idle) {
+			dt_buf_puts(&text, "; ");
+			dt_put_time(&text, s->idle);
+			dt_buf_puts(&text, " of waiting is hidden, '--idle' shows it");
+		}
+	} else if (s->idle) {
+		dt_buf_puts(&text, "Nothing was busy: all ");
+		dt_put_time(&text, s->idle);
+		dt_buf_printf(&text, " of %s", weights[options->weight]);
+		put_filters(&text, options);
+		dt_buf_puts(&text, " went into waiting. '--idle' shows where.");
+	} else {
+		dt_buf_printf(&text, "There is nothing to show: no %s", weights[options->weight]);
+		put_filters(&text, options);
+		dt_buf_puts(&text, " was recorded.");
+	}
+	dt_summary_say(&s->buf, &s->render, &text);
+	dt_buf_release(&text);
+}
+
+/* ---- tables ---- */
+
+static int by_own(const void *a, const void *b)
+{
+	const struct dt_summary_row *x = a, *y = b;
+
+	if (x->own != y->own)
+		return x->own > y->own ? -1 : 1;
+	if (!x->mark != !y->mark)
+		return x->mark ? 1 : -1;
+	return x->mark ? strcmp(x->mark, y->mark) : (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct dt_summary_row *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return by_own(a, b);
+}
+
+static void put_table(struct summary *s, enum dt_summary_kind kind, const char *title, struct dt_summary_row *rows,
+		      size_t count, size_t limit)
+{
+	struct dt_summary_table table = {
+	    .kind = kind, .title = title, .rows = rows, .limit = s->rows ? s->rows : limit};
+
+	/* Who has no time of his own has no place in a table of it. */
+	for (; table.count < count && rows[table.count].total; table.count++)
+		if (kind != DT_SUMMARY_FUNCTION && !rows[table.count].own)
+			break;
+	table.whole = kind == DT_SUMMARY_STATE ? plus(s->shown, s->idle) : s->shown;
+	if (!table.count)
+		return;
+	dt_buf_putc(&s->buf, '\n');
+	dt_summary_table(&s->buf, s->view, &s->render, &table);
+}
+
+/* A table of the view with room for the marks behind its rows; NULL if memory is out. */
+static struct dt_summary_row *take_rows(struct summary *s, enum dt_table table, size_t *count)
+{
+	struct dt_summary_row *taken = NULL;
+	struct dt_rows rows;
+
+	if (dt_rows_build(s->view, table, &rows, NULL))
+		return NULL;
+	taken = calloc(rows.count + MARKS, sizeof(*taken));
+	for (size_t i = 0; taken && i < rows.count; i++)
+		taken[i] = (struct dt_summary_row){
+		    .id = rows.rows[i].id, .own = rows.rows[i].own, .total = rows.rows[i].total};
+	*count = rows.count;
+	dt_rows_release(&rows);
+	return taken;
+}
+
+/* The marks go behind the rows; what then is missing is of stacks that are hidden whole. */
+static size_t add_marks(const struct summary *s, struct dt_summary_row *rows, size_t count)
+{
+	uint64_t rest = s->shown;
+	size_t end = count;
+
+	for (size_t i = 0; i < MARKS && s->marks[i].mark; i++)
+		rows[end++] = s->marks[i];
+	for (size_t i = 0; i < end; i++)
+		rest -= DT_MIN(rest, rows[i].own);
+	if (rest)
+		rows[end++] = (struct dt_summary_row){.mark = DT_MARK_HIDDEN, .own = rest, .total = rest};
+	return end;
+}
+
+static int put_functions(struct summary *s)
+{
+	dt_auto_free struct dt_summary_row *rows = NULL;
+	size_t count, all, own = 0;
+
+	rows = take_rows(s, DT_TABLE_FUNCTIONS, &count);
+	if (!rows)
+		return DT_EMEMORY;
+	all = add_marks(s, rows, count);
+	qsort(rows, all, sizeof(*rows), by_own);
+	while (own < all && rows[own].own)
+		own++;
+	put_table(s, DT_SUMMARY_FUNCTION, "FUNCTION by own time", rows, own, OWN_ROWS);
+	qsort(rows, all, sizeof(*rows), by_total);
+	put_table(s, DT_SUMMARY_FUNCTION, "FUNCTION by total time", rows, all, TOTAL_ROWS);
+	return 0;
+}
+
+static int put_others(struct summary *s)
+{
+	const struct dt_view_options *options = dt_view_options(s->view);
+	const struct {
+		enum dt_table table;
+		enum dt_summary_kind kind;
+		const char *title;
+		size_t limit;
+		bool wanted;
+	} tables[] = {
+	    {DT_TABLE_LINES, DT_SUMMARY_LINE, "LINE by own time", LINE_ROWS, !options->functions && !options->no_lines},
+	    {DT_TABLE_THREADS, DT_SUMMARY_THREAD, "THREAD", THREAD_ROWS, dt_profile_counts(s->profile).threads > 1},
+	    {DT_TABLE_STATES, DT_SUMMARY_STATE, "STATE", SIZE_MAX, true},
+	};
+
+	for (size_t i = 0; i < DT_COUNT(tables); i++) {
+		dt_auto_free struct dt_summary_row *rows = NULL;
+		size_t count;
+
+		if (!tables[i].wanted)
+			continue;
+		rows = take_rows(s, tables[i].table, &count);
+		if (!rows)
+			return DT_EMEMORY;
+		put_table(s, tables[i].kind, tables[i].title, rows, count, tables[i].limit);
+	}
+	return 0;
+}
+
+static int render_summary(struct dt_view *view, const struct dt_profile_render *render, FILE *out)
+{
+	struct summary s = {.view = view, .profile = dt_view_profile(view), .buf = DT_BUF_INIT};
+	int code;
+
+	if (render) {
+		s.render = (struct dt_render){.color = render->color, .columns = render->columns};
+		s.rows = render->rows;
+	}
+	code = add_up(&s);
+	put_what(&s);
+	put_how_much(&s);
+	if (!code)
+		code = put_functions(&s);
+	if (!code)
+		code = put_others(&s);
+	dt_buf_putc(&s.buf, '\n');
+	dt_summary_quality(&s.buf, s.profile, &s.render);
+	if (!code)
+		code = dt_flush(&s.buf, out);
+	dt_buf_release(&s.buf);
+	return code;
+}
+
+const struct dt_profile_format dt_profile_summary = {
+    .name = "text",
+    .extensions = (const char *const[]){NULL},
+    .description = "tables for people: functions, lines, threads, states, and the quality of the recording",
+    .render = render_summary,
+};

@@ -1,0 +1,41 @@
+/* The parts of the summary of a recording; summary.c puts them together. */
+#ifndef DT_FORMAT_SUMMARY_H
+#define DT_FORMAT_SUMMARY_H
+
+#include "format/profile_formats.h"
+#include "format/text.h"
+
+/* What a row of a table is about. */
+enum dt_summary_kind {
+	DT_SUMMARY_FUNCTION,
+	DT_SUMMARY_LINE,
+	DT_SUMMARY_THREAD, /* from here on without total time */
+	DT_SUMMARY_STATE,
+};
+
+struct dt_summary_row {
+	uint32_t id;      /* as in struct dt_row */
+	const char *mark; /* instead of an id: time that is no function's */
+	uint64_t own, total;
+};
+
+/* A table: a line of titles, then at most `limit` rows, and how many more there are. */
+struct dt_summary_table {
+	enum dt_summary_kind kind;
+	const char *title;
+	const struct dt_summary_row *rows;
+	size_t count, limit;
+	uint64_t whole; /* what is 100 % */
+};
+
+void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
+		      const struct dt_summary_table *table);
+
+/* How the recording was made and what it is worth, and what a reader should know about it. */
+void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render);
+
+/* Moves a sentence or more, escaped already, into lines that fit, with a newline behind them. The text is empty then.
+ */
+void dt_summary_say(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text);
+
+#endif

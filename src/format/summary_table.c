@@ -1,0 +1,258 @@
+/*
+ * Tables of the summary. The bar shows both times: full blocks for a function's own, shades up to its total. On a
+ * narrow terminal the time of the total goes, then the bar, then the share of the total; the name is cut before the
+ * file and the line are, which tell one function from another.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "base/util.h"
+#include "format/summary.h"
+#include "format/units.h"
+
+#define SHARE_WIDTH 6 /* "100.0%" */
+#define TIME_WIDTH  8
+#define NAME_MIN    8 /* of a function */
+
+struct layout {
+	bool total_share, total_time;
+	size_t bar;   /* columns, 0: none */
+	size_t label; /* columns, SIZE_MAX: not cut */
+};
+
+static struct layout lay_out(size_t columns, bool totals)
+{
+	struct layout layout = {.total_share = totals, .total_time = totals, .bar = 16, .label = SIZE_MAX};
+	size_t taken;
+
+	if (!columns)
+		return layout;
+	layout.total_time = totals && columns >= 80;
+	layout.total_share = totals && columns >= 48;
+	layout.bar = columns >= 120 ? 24 : columns >= 100 ? 16 : columns >= 80 ? 10 : columns >= 60 ? 8 : 0;
+	taken = SHARE_WIDTH + 1 + TIME_WIDTH + 2;
+	taken += layout.total_share ? SHARE_WIDTH + (layout.total_time ? 1 + TIME_WIDTH : 0) + 2 : 0;
+	taken += layout.bar ? layout.bar + 2 : 0;
+	layout.label = columns > taken ? columns - taken : 1;
+	return layout;
+}
+
+static void put_right(struct dt_buf *buf, const char *text, size_t width)
+{
+	size_t columns = dt_columns(text);
+
+	dt_buf_printf(buf, "%*s%s", (int)(columns < width ? width - columns : 0), "", text);
+}
+
+static void put_figures(struct dt_buf *buf, uint64_t ns, uint64_t whole, bool share, bool time)
+{
+	struct dt_buf cell = DT_BUF_INIT;
+
+	if (share) {
+		dt_put_share(&cell, ns, whole);
+		put_right(buf, cell.data, SHARE_WIDTH);
+	}
+	if (share && time) {
+		dt_buf_clear(&cell);
+		if (ns)
+			dt_put_time(&cell, ns);
+		else
+			dt_buf_putc(&cell, '-');
+		dt_buf_putc(buf, ' ');
+		put_right(buf, cell.data, TIME_WIDTH);
+	}
+	if (share)
+		dt_buf_puts(buf, "  ");
+	buf->failed |= cell.failed;
+	dt_buf_release(&cell);
+}
+
+/* Eighths of a column that stand for a part of the whole. */
+static size_t eighths(uint64_t part, uint64_t whole, size_t width)
+{
+	double share = whole ? (double)part / (double)whole : 0;
+
+	return (size_t)(DT_MIN(share, 1) * (double)width * 8 + 0.5);
+}
+
+static void put_bar(struct dt_buf *buf, const struct dt_render *render, const struct dt_summary_row *row,
+		    uint64_t whole, size_t width)
+{
+	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	size_t own = eighths(row->own, whole, width), total = (eighths(row->total, whole, width) + 4) / 8, at = own / 8;
+
+	if (own)
+		dt_buf_puts(buf, dt_style_on(render, DT_STYLE_NAME));
+	for (size_t i = 0; i < at; i++)
+		dt_buf_puts(buf, "█");
+	if (own)
+		dt_buf_printf(buf, "%s%s", parts[own % 8], dt_style_off(render, DT_STYLE_NAME));
+	at += own % 8 != 0;
+	if (at < total) {
+		dt_buf_puts(buf, dt_style_on(render, DT_STYLE_DIM));
+		for (; at < total; at++)
+			dt_buf_puts(buf, "░");
+		dt_buf_puts(buf, dt_style_off(render, DT_STYLE_DIM));
+	}
+	dt_buf_printf(buf, "%*s", (int)(width - at + 2), "");
+}
+
+static void put_cut(struct dt_buf *buf, const struct dt_render *render, enum dt_style style, const char *text,
+		    size_t columns)
+{
+	struct dt_buf cut = DT_BUF_INIT;
+
+	dt_escape_cut(&cut, text, columns);
+	dt_buf_printf(buf, "%s%s%s", dt_style_on(render, style), cut.data, dt_style_off(render, style));
+	buf->failed |= cut.failed;
+	dt_buf_release(&cut);
+}
+
+static size_t escaped_columns(struct dt_buf *buf, const char *text)
+{
+	struct dt_buf shown = DT_BUF_INIT;
+	size_t columns;
+
+	dt_escape(&shown, text);
+	columns = dt_columns(shown.data);
+	buf->failed |= shown.failed;
+	dt_buf_release(&shown);
+	return columns;
+}
+
+/* "name (file.py:12)". */
+static void put_function(struct dt_buf *buf, const struct dt_render *render, const char *name, const char *file,
+			 uint32_t line, size_t columns)
+{
+	size_t name_columns = escaped_columns(buf, name), least = DT_MIN(name_columns, (size_t)NAME_MIN), rest, room;
+	char number[16] = "";
+
+	if (line)
+		snprintf(number, sizeof(number), ":%" PRIu32, line);
+	rest = strlen(" ()") + strlen(number);
+	if (!file[0] || columns <= rest + least) {
+		put_cut(buf, render, DT_STYLE_NAME, name, columns);
+		return;
+	}
+	room = DT_MIN(columns - rest - least, escaped_columns(buf, file));
+	put_cut(buf, render, DT_STYLE_NAME, name, columns - rest - room);
+	dt_buf_puts(buf, " (");
+	put_cut(buf, render, DT_STYLE_FILE, file, room);
+	dt_buf_printf(buf, "%s)", number);
+}
+
+static void put_thread(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint32_t id,
+		       size_t columns)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+	struct dt_node node = {.kind = DT_NODE_THREAD, .id = id};
+	struct dt_buf label = DT_BUF_INIT;
+
+	dt_node_label(view, &node, &label);
+	if (dt_profile_counts(profile).processes > 1) {
+		node = (struct dt_node){.kind = DT_NODE_PROCESS, .id = dt_profile_thread_at(profile, id)->process};
+		dt_buf_puts(&label, " of ");
+		dt_node_label(view, &node, &label);
+	}
+	put_cut(buf, render, DT_STYLE_PLAIN, label.data, columns);
+	buf->failed |= label.failed;
+	dt_buf_release(&label);
+}
+
+static void put_state(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint32_t id,
+		      size_t columns)
+{
+	enum dt_state state = (enum dt_state)id;
+	char words[64];
+
+	snprintf(words, sizeof(words), "%s%s", dt_state_name(state),
+		 dt_profile_idle(state) && !dt_view_options(view)->idle ? " (hidden above)" : "");
+	put_cut(buf, render, dt_state_style(state), words, columns);
+}
+
+/* A function with its first line, or one of its lines. */
+static void put_frame(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint32_t id,
+		      uint32_t line, size_t columns)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+	const struct dt_profile_function *function = dt_profile_function_at(profile, id);
+	const char *name = dt_profile_text(profile, function->name);
+	struct dt_buf mark = DT_BUF_INIT;
+
+	if (function->kind == DT_FUNCTION_MARK) {
+		dt_buf_printf(&mark, "[%s]", name);
+		put_cut(buf, render, DT_STYLE_NOTE, mark.data, columns);
+	} else {
+		put_function(buf, render, name[0] ? name : "?", dt_view_function_file(view, id), line, columns);
+	}
+	buf->failed |= mark.failed;
+	dt_buf_release(&mark);
+}
+
+static void put_label(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
+		      enum dt_summary_kind kind, const struct dt_summary_row *row, size_t columns)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+
+	if (row->mark) {
+		put_cut(buf, render, DT_STYLE_NOTE, row->mark, columns);
+		return;
+	}
+	switch (kind) {
+	case DT_SUMMARY_FUNCTION:
+		put_frame(buf, view, render, row->id,
+			  dt_view_options(view)->no_lines ? 0 : dt_profile_function_at(profile, row->id)->first_line,
+			  columns);
+		break;
+	case DT_SUMMARY_LINE:
+		put_frame(buf, view, render, dt_profile_location_at(profile, row->id)->function,
+			  dt_view_line(view, row->id), columns);
+		break;
+	case DT_SUMMARY_THREAD:
+		put_thread(buf, view, render, row->id, columns);
+		break;
+	case DT_SUMMARY_STATE:
+		put_state(buf, view, render, row->id, columns);
+		break;
+	}
+}
+
+static void put_titles(struct dt_buf *buf, const struct dt_render *render, const struct dt_summary_table *table,
+		       const struct layout *layout)
+{
+	bool totals = table->kind < DT_SUMMARY_THREAD;
+	const char *on = dt_style_on(render, DT_STYLE_BOLD), *off = dt_style_off(render, DT_STYLE_BOLD);
+
+	dt_buf_printf(buf, "%s%*s%*s  ", on, SHARE_WIDTH, totals ? "OWN" : "TIME", 1 + TIME_WIDTH, "");
+	if (layout->total_share)
+		dt_buf_printf(buf, "%*s%*s  ", SHARE_WIDTH, "TOTAL", layout->total_time ? 1 + TIME_WIDTH : 0, "");
+	if (layout->bar)
+		dt_buf_printf(buf, "%*s", (int)layout->bar + 2, "");
+	put_cut(buf, &(struct dt_render){0}, DT_STYLE_PLAIN, table->title, layout->label);
+	dt_buf_printf(buf, "%s\n", off);
+}
+
+void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
+		      const struct dt_summary_table *table)
+{
+	struct layout layout = lay_out(render->columns, table->kind < DT_SUMMARY_THREAD);
+	size_t shown = DT_MIN(table->count, table->limit);
+
+	put_titles(buf, render, table, &layout);
+	for (size_t i = 0; i < shown; i++) {
+		const struct dt_summary_row *row = &table->rows[i];
+
+		put_figures(buf, row->own, table->whole, true, true);
+		put_figures(buf, row->total, table->whole, layout.total_share, layout.total_time);
+		if (layout.bar)
+			put_bar(buf, render, row, table->whole, layout.bar);
+		put_label(buf, view, render, table->kind, row, layout.label);
+		dt_buf_putc(buf, '\n');
+	}
+	if (shown < table->count) {
+		dt_buf_printf(buf, "%s… ", dt_style_on(render, DT_STYLE_DIM));
+		dt_thousands(buf, table->count - shown);
+		dt_buf_printf(buf, " more%s\n", dt_style_off(render, DT_STYLE_DIM));
+	}
+}

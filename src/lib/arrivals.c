@@ -1,0 +1,392 @@
+/*
+ * Processes that come while one looks: see dt_arrivals_* in the public header. It is asked many times a second, so an
+ * answer must cost next to nothing while nothing happens: the kernel tells the number that it gave away last
+ * (/proc/loadavg), and only when that has changed, or once a second in any case, the processes are listed. A process is
+ * asked for its parent once, when it is new.
+ *
+ * Those that are new wait as candidates: a child may first be a copy of its parent, then a shell, then Python. Each is
+ * looked at again after a while that grows with its age; of some in turn it is asked each time whether another program
+ * runs there now.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/regex.h"
+#include "base/util.h"
+#include "lib/host.h"
+#include "python/find.h"
+
+#define NS_PER_S  UINT64_C(1000000000)
+#define LIST_NS   NS_PER_S        /* at the latest after which /proc is listed again */
+#define AGAIN_NS  (NS_PER_S / 50) /* at the earliest after which a candidate is looked at again */
+#define YOUNG_NS  (10 * NS_PER_S) /* older ones are looked at when another program has begun in them */
+#define OF_AGE    8               /* a candidate waits for this part of its age */
+#define EXE_ASKED 16              /* candidates of which it is asked at a time whether another program has begun */
+
+struct known {
+	int pid, parent;
+	bool tree;  /* a root or a descendant of one */
+	bool root;  /* given by number */
+	bool fresh; /* or new in the tree */
+};
+
+struct candidate {
+	int pid;
+	bool tree;
+	bool joined; /* it need not be told any more */
+	uint64_t since_ns, next_ns;
+	dev_t device; /* of its program */
+	ino_t inode;
+};
+
+struct dt_arrivals {
+	struct dt_arrival_options options;
+	regex_t *regexes;
+	size_t regex_count;
+	struct known *known; /* ascending */
+	size_t known_count;
+	struct candidate *candidates;
+	size_t count, capacity;
+	size_t turn; /* of the candidates that are asked for their program */
+	int *told;
+	size_t told_capacity;
+	uint64_t listed_ns;
+	uint64_t last_pid; /* 0: not known */
+	struct dt_arena arena;
+	struct dt_find_cache *cache;
+};
+
+static int out_of_memory(struct dt_error *err)
+{
+	return dt_fail(err, DT_EMEMORY, "out of memory");
+}
+
+/* The number that the kernel gave away last, to a process or a thread: 0 if it does not tell. */
+static uint64_t last_pid(void)
+{
+	char text[128];
+	ssize_t got;
+	const char *space;
+	dt_auto_close int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	space = strrchr(text, ' ');
+	return space ? strtoull(space + 1, NULL, 10) : 0;
+}
+
+static struct known *find_known(const struct known *list, size_t count, int pid)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && list[low].pid == pid ? (struct known *)&list[low] : NULL;
+}
+
+static struct candidate *find_candidate(const struct dt_arrivals *a, int pid)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (a->candidates[i].pid == pid)
+			return &a->candidates[i];
+	return NULL;
+}
+
+static void ask_program(struct candidate *candidate, bool *changed)
+{
+	char name[32];
+	struct stat st = {0};
+
+	snprintf(name, sizeof(name), "/proc/%d/exe", candidate->pid);
+	if (stat(name, &st) < 0)
+		return;
+	*changed = st.st_dev != candidate->device || st.st_ino != candidate->inode;
+	candidate->device = st.st_dev;
+	candidate->inode = st.st_ino;
+}
+
+static int add_candidate(struct dt_arrivals *a, int pid, bool tree)
+{
+	struct candidate *candidate = find_candidate(a, pid);
+	uint64_t now = dt_clock_ns();
+	bool changed;
+
+	if (candidate) {
+		candidate->tree |= tree;
+		return 0;
+	}
+	if (a->count == a->capacity) {
+		size_t capacity = a->capacity ? a->capacity * 2 : 64;
+		struct candidate *grown = reallocarray(a->candidates, capacity, sizeof(*grown));
+
+		if (!grown)
+			return DT_EMEMORY;
+		a->candidates = grown;
+		a->capacity = capacity;
+	}
+	candidate = &a->candidates[a->count++];
+	*candidate = (struct candidate){.pid = pid, .tree = tree, .since_ns = now, .next_ns = now};
+	ask_program(candidate, &changed);
+	return 0;
+}
+
+static int parent_of(int pid)
+{
+	struct dt_proc_info info = {0};
+	struct dt_proc proc;
+
+	if (dt_proc_open(pid, &proc) < 0)
+		return 0;
+	dt_proc_info(&proc, &info);
+	dt_proc_release(&proc);
+	return info.ppid;
+}
+
+/* Children of the tree belong to it, generation by generation. A parent that has gone is forgotten: its number may be
+ * given to another process. */
+static void spread(struct known *list, size_t count)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < count; i++) {
+			const struct known *parent;
+
+			if (list[i].tree || !list[i].parent)
+				continue;
+			parent = find_known(list, count, list[i].parent);
+			if (!parent)
+				list[i].parent = 0;
+			if (!parent || !parent->tree)
+				continue;
+			list[i].tree = list[i].fresh = more = true;
+		}
+	}
+}
+
+/* A process keeps what is known of it; one that has gone is forgotten. */
+static int list_processes(struct dt_arrivals *a, bool first, struct dt_error *err)
+{
+	dt_auto_free int *pids = NULL;
+	size_t count, old = 0;
+	struct known *list;
+	int rc = dt_host_pids(&pids, &count, err);
+
+	if (rc < 0)
+		return rc;
+	list = calloc(count + 1, sizeof(*list));
+	if (!list)
+		return out_of_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		while (old < a->known_count && a->known[old].pid < pids[i])
+			old++;
+		if (old < a->known_count && a->known[old].pid == pids[i]) {
+			list[i] = a->known[old];
+			list[i].fresh = false;
+			continue;
+		}
+		list[i] = (struct known){.pid = pids[i], .fresh = true};
+		if (a->options.children)
+			list[i].parent = parent_of(pids[i]);
+		for (size_t r = 0; first && r < a->options.root_count; r++)
+			list[i].tree |= a->options.roots[r] == pids[i];
+	}
+	free(a->known);
+	a->known = list;
+	a->known_count = count;
+	if (a->options.children)
+		spread(list, count);
+	return 0;
+}
+
+static bool wanted(const struct dt_arrivals *a)
+{
+	return a->options.all || a->regex_count || a->options.children;
+}
+
+static int take_new(struct dt_arrivals *a, struct dt_error *err)
+{
+	uint64_t now = dt_clock_ns(), last = last_pid();
+	size_t kept = 0;
+	int rc;
+
+	if (last && last == a->last_pid && now - a->listed_ns < LIST_NS)
+		return 0;
+	a->last_pid = last;
+	a->listed_ns = now;
+	rc = list_processes(a, false, err);
+	for (size_t i = 0; i < a->known_count && rc == 0; i++) {
+		const struct known *known = &a->known[i];
+
+		if (known->fresh && known->pid != getpid() && (known->tree || a->options.all || a->regex_count) &&
+		    add_candidate(a, known->pid, known->tree) < 0)
+			rc = out_of_memory(err);
+	}
+	for (size_t i = 0; i < a->count && rc == 0; i++)
+		if (find_known(a->known, a->known_count, a->candidates[i].pid))
+			a->candidates[kept++] = a->candidates[i];
+	if (rc == 0)
+		a->count = kept;
+	return rc;
+}
+
+static bool matches(struct dt_arrivals *a, const struct candidate *candidate, const struct dt_proc *proc)
+{
+	const char *command;
+	bool found = candidate->tree || a->options.all;
+
+	command = found ? NULL : dt_proc_command(proc, &a->arena);
+	for (size_t i = 0; command && i < a->regex_count && !found; i++)
+		found = regexec(&a->regexes[i], command, 0, NULL, 0) == 0;
+	dt_arena_reset(&a->arena);
+	return found;
+}
+
+/* Whether it belongs to those that are looked for, and may be Python. */
+static bool may_join(struct dt_arrivals *a, const struct candidate *candidate)
+{
+	struct dt_proc proc;
+	bool may;
+
+	if (dt_proc_open(candidate->pid, &proc) < 0)
+		return false;
+	dt_proc_outlive(&proc);
+	may = matches(a, candidate, &proc) && dt_python_likely(&proc, a->cache);
+	dt_proc_release(&proc);
+	return may;
+}
+
+/* Candidates that are due, and some of which another program has begun. */
+static size_t choose(struct dt_arrivals *a)
+{
+	uint64_t now = dt_clock_ns();
+	size_t count = 0, turn = a->count ? a->turn % a->count : 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		struct candidate *candidate = &a->candidates[i];
+		uint64_t age = now - candidate->since_ns;
+		bool changed = false;
+
+		if (candidate->joined)
+			continue;
+		if ((i + a->count - turn) % a->count < EXE_ASKED)
+			ask_program(candidate, &changed);
+		if (!changed && (age > YOUNG_NS || now < candidate->next_ns))
+			continue;
+		if (changed) { /* which has to begin first */
+			candidate->since_ns = now;
+			age = 0;
+		}
+		candidate->next_ns = now + DT_MAX(AGAIN_NS, age / OF_AGE);
+		if (may_join(a, candidate))
+			a->told[count++] = candidate->pid;
+	}
+	a->turn = turn + EXE_ASKED;
+	return count;
+}
+
+int dt_arrivals_ask(struct dt_arrivals *a, const int **pids, size_t *count, struct dt_error *err)
+{
+	int rc;
+
+	*count = 0;
+	if (!wanted(a) && !a->count)
+		return 0;
+	rc = wanted(a) ? take_new(a, err) : 0;
+	if (rc == 0 && a->count > a->told_capacity) {
+		int *grown = reallocarray(a->told, a->capacity, sizeof(*grown));
+
+		if (!grown)
+			return out_of_memory(err);
+		a->told = grown;
+		a->told_capacity = a->capacity;
+	}
+	if (rc == 0) {
+		*count = choose(a);
+		*pids = a->told;
+	}
+	return rc;
+}
+
+void dt_arrivals_told(struct dt_arrivals *a, int pid, int code)
+{
+	struct known *known = find_known(a->known, a->known_count, pid);
+	struct candidate *candidate = find_candidate(a, pid);
+	bool again = code == DT_ENOTPYTHON || code == DT_EAGAIN;
+
+	if (candidate)
+		candidate->joined = !again;
+	else if (again)
+		add_candidate(a, pid, true); /* out of memory: it is not asked for again */
+	if (code == 0 && known)
+		known->tree = true;
+}
+
+bool dt_arrivals_rooted(const struct dt_arrivals *a)
+{
+	for (size_t i = 0; i < a->options.root_count; i++) {
+		struct dt_proc proc;
+		bool ended;
+
+		if (dt_proc_open(a->options.roots[i], &proc) < 0)
+			continue;
+		ended = dt_proc_ended(&proc);
+		dt_proc_release(&proc);
+		if (!ended)
+			return true;
+	}
+	return false;
+}
+
+int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_arrivals **result, struct dt_error *err)
+{
+	struct dt_arrivals *a = calloc(1, sizeof(*a));
+	int rc = 0;
+
+	if (!a)
+		return out_of_memory(err);
+	a->options = *options;
+	dt_arena_init(&a->arena, 0);
+	a->cache = dt_find_cache_new(); /* without one it is only slower */
+	a->regexes = calloc(options->name_count + 1, sizeof(*a->regexes));
+	if (!a->regexes)
+		rc = out_of_memory(err);
+	for (; rc == 0 && a->regex_count < options->name_count; a->regex_count += rc == 0)
+		rc = dt_regex_compile(options->names[a->regex_count], &a->regexes[a->regex_count], err);
+	a->last_pid = last_pid();
+	a->listed_ns = dt_clock_ns();
+	if (rc == 0 && wanted(a))
+		rc = list_processes(a, true, err);
+	if (rc < 0) {
+		dt_arrivals_free(a);
+		return rc;
+	}
+	*result = a;
+	return 0;
+}
+
+void dt_arrivals_free(struct dt_arrivals *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->regex_count; i++)
+		regfree(&a->regexes[i]);
+	free(a->regexes);
+	free(a->known);
+	free(a->candidates);
+	free(a->told);
+	dt_find_cache_free(a->cache);
+	dt_arena_release(&a->arena);
+	free(a);
+}

@@ -1,0 +1,28 @@
+/* The inside of a view, for the files that make trees and tables of it. */
+#ifndef DT_PROFILE_VIEW_INSIDE_H
+#define DT_PROFILE_VIEW_INSIDE_H
+
+#include "base/short_names.h"
+#include "profile/view.h"
+
+struct dt_view {
+	const struct dt_profile *profile;
+	struct dt_view_options options;
+	bool *thread_out; /* by thread: filtered out */
+	uint32_t *shown;  /* by location: the one that stands for it, 0 if it is hidden */
+	uint32_t *frames; /* room for the deepest stack */
+	struct dt_short_names names;
+};
+
+/* What a run counts, idle or not. */
+uint64_t dt_view_weight_idle(const struct dt_view *view, const struct dt_profile_run *run);
+
+/* Weights come from files: a sum that does not fit stays at the largest number. */
+static inline uint64_t dt_view_sum(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif

@@ -1,0 +1,358 @@
+/*
+ * From messages to runs: see collector.h.
+ *
+ * Each thread has an open run: the stack and state it was last told with, and since which round. A round that says
+ * nothing of a thread costs nothing: how long a run has lasted is the difference between the process's clock now and
+ * when it began.
+ */
+#include "record/collector.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "record/message.h"
+
+struct thread {
+	uint32_t serial;
+	uint32_t id;                     /* in the profile; 0: has not been told */
+	uint32_t stack;                  /* in the profile */
+	uint32_t call;                   /* string */
+	uint64_t since_ns, since_rounds; /* of the process, when the open run began */
+	uint64_t cpu_ns;                 /* spent in it */
+	uint8_t state, flags;
+	bool open;
+};
+
+struct process {
+	uint32_t id;           /* in the profile; 0: not there */
+	uint32_t unused;       /* what it was there, if it left before any round */
+	uint64_t now_ns;       /* end of its last round */
+	uint64_t rounds;       /* so far */
+	uint32_t *functions;   /* of code ids */
+	size_t function_count; /* ids there is room for */
+	struct thread *threads;
+	size_t count, capacity;
+};
+
+struct dt_collector {
+	struct dt_profile *profile;
+	struct process *processes; /* by subject - 1 */
+	size_t count, capacity;
+	const char *last_call; /* the same few names again and again */
+	uint32_t last_call_id;
+};
+
+struct dt_collector *dt_collector_new(struct dt_profile *profile)
+{
+	struct dt_collector *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->profile = profile;
+	return c;
+}
+
+static void release_process(struct process *process)
+{
+	free(process->functions);
+	free(process->threads);
+	*process = (struct process){0};
+}
+
+void dt_collector_free(struct dt_collector *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->count; i++)
+		release_process(&c->processes[i]);
+	free(c->processes);
+	free(c);
+}
+
+/* A process that was met too early, while Python was starting or before an exec, and comes again: nothing is known of
+ * its first try, so it is not told as another process. 0: there is none. */
+static uint32_t take_unused(struct dt_collector *c, int32_t pid)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		uint32_t id = c->processes[i].unused;
+
+		if (id && dt_profile_process_at(c->profile, id)->pid == pid) {
+			c->processes[i].unused = 0;
+			return id;
+		}
+	}
+	return 0;
+}
+
+int dt_collector_join(struct dt_collector *c, uint32_t subject, const struct dt_profile_process *from)
+{
+	struct process *process;
+
+	if (subject > c->capacity) {
+		size_t capacity = DT_MAX((size_t)subject * 2, (size_t)16);
+		struct process *grown = reallocarray(c->processes, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		c->processes = grown;
+		c->capacity = capacity;
+	}
+	while (c->count < subject)
+		c->processes[c->count++] = (struct process){0};
+	process = &c->processes[subject - 1];
+	process->now_ns = from->began_ns;
+	process->id = take_unused(c, from->pid);
+	if (process->id)
+		return dt_profile_set_process(c->profile, process->id, from);
+	return dt_profile_add_process(c->profile, from, &process->id);
+}
+
+static struct process *find_process(struct dt_collector *c, uint32_t subject)
+{
+	return subject && subject <= c->count && c->processes[subject - 1].id ? &c->processes[subject - 1] : NULL;
+}
+
+/* Serials only grow: the thread that is looked for is among the last ones, in order. */
+static struct thread *find_thread(struct process *process, uint32_t serial)
+{
+	size_t low = 0, high = process->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (process->threads[middle].serial < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < process->count && process->threads[low].serial == serial ? &process->threads[low] : NULL;
+}
+
+/* Puts an open run into the profile, up to the end of the last round; it may go on from there. */
+static int close_run(struct dt_collector *c, const struct process *process, struct thread *thread)
+{
+	struct dt_profile_run run = {
+	    .start_ns = thread->since_ns,
+	    .wall_ns = process->now_ns - thread->since_ns,
+	    .cpu_ns = thread->cpu_ns,
+	    .samples = (uint32_t)(process->rounds - thread->since_rounds),
+	    .thread = thread->id,
+	    .stack = thread->stack,
+	    .call = thread->call,
+	    .state = thread->state,
+	    .flags = thread->flags,
+	};
+
+	thread->since_ns = process->now_ns;
+	thread->since_rounds = process->rounds;
+	thread->cpu_ns = 0;
+	return thread->open && run.samples ? dt_profile_add_run(c->profile, &run) : 0;
+}
+
+static int collect_code(struct dt_collector *c, struct process *process, const struct dt_message_code *message)
+{
+	struct dt_profile_function function = {.first_line = message->first_line, .kind = DT_FUNCTION_PYTHON};
+	int rc = dt_profile_string(c->profile, message->text, message->name_length, &function.name);
+
+	if (rc == 0)
+		rc = dt_profile_string(c->profile, message->text + message->name_length, message->file_length,
+				       &function.file);
+	if (rc < 0)
+		return rc;
+	if (message->id >= process->function_count) {
+		size_t count = DT_MAX((size_t)message->id * 2, (size_t)256);
+		uint32_t *grown = reallocarray(process->functions, count, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + process->function_count, 0, (count - process->function_count) * sizeof(*grown));
+		process->functions = grown;
+		process->function_count = count;
+	}
+	return dt_profile_function(c->profile, &function, &process->functions[message->id]);
+}
+
+static int collect_thread(struct dt_collector *c, struct process *process, const struct dt_message_thread *message)
+{
+	struct thread *thread = find_thread(process, message->head.thread);
+	struct dt_profile_thread told = {.process = process->id,
+					 .tid = message->tid,
+					 .ident = message->ident,
+					 .interpreter = message->interpreter,
+					 .main = message->main};
+	int rc = dt_profile_string(c->profile, message->name, message->name_length, &told.name);
+
+	if (rc < 0)
+		return rc;
+	if (thread) {
+		if (!told.name)
+			told.name = dt_profile_thread_at(c->profile, thread->id)->name;
+		return dt_profile_set_thread(c->profile, thread->id, &told);
+	}
+	if (process->count == process->capacity) {
+		size_t capacity = process->capacity ? process->capacity * 2 : 16;
+		struct thread *grown = reallocarray(process->threads, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		process->threads = grown;
+		process->capacity = capacity;
+	}
+	if (process->count && process->threads[process->count - 1].serial >= message->head.thread)
+		return -EINVAL;
+	thread = &process->threads[process->count++];
+	*thread = (struct thread){.serial = message->head.thread};
+	return dt_profile_add_thread(c->profile, &told, &thread->id);
+}
+
+static int find_stack(struct dt_collector *c, const struct process *process, const struct dt_message_change *message,
+		      uint32_t *stack)
+{
+	*stack = 0;
+	for (uint32_t i = message->depth; i-- > 0;) {
+		uint32_t code = message->frames[i].code;
+		struct dt_profile_location location = {.line = message->frames[i].line};
+		uint32_t id;
+		int rc;
+
+		location.function = code < process->function_count ? process->functions[code] : 0;
+		rc = dt_profile_location(c->profile, &location, &id);
+		if (rc == 0)
+			rc = dt_profile_stack(c->profile, *stack, id, stack);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int find_call(struct dt_collector *c, const char *call, uint32_t *id)
+{
+	int rc = 0;
+
+	*id = 0;
+	if (!call)
+		return 0;
+	if (call != c->last_call)
+		rc = dt_profile_string(c->profile, call, strlen(call), &c->last_call_id);
+	c->last_call = rc == 0 ? call : NULL;
+	*id = c->last_call_id;
+	return rc;
+}
+
+static int collect_change(struct dt_collector *c, struct process *process, const struct dt_message_change *message)
+{
+	struct thread *thread = find_thread(process, message->head.thread);
+	int rc;
+
+	if (!thread)
+		return -EINVAL;
+	rc = close_run(c, process, thread);
+	if (rc == 0 && message->depth != DT_SAME_STACK)
+		rc = find_stack(c, process, message, &thread->stack);
+	if (rc == 0)
+		rc = find_call(c, message->call, &thread->call);
+	thread->state = message->state;
+	thread->flags = message->flags;
+	thread->open = rc == 0;
+	return rc;
+}
+
+static int collect_gone(struct dt_collector *c, struct process *process, uint32_t serial)
+{
+	struct thread *thread = find_thread(process, serial);
+	int rc;
+
+	if (!thread)
+		return -EINVAL;
+	rc = close_run(c, process, thread);
+	memmove(thread, thread + 1, (size_t)(process->threads + process->count - thread - 1) * sizeof(*thread));
+	process->count--;
+	return rc;
+}
+
+static void collect_round(struct process *process, const struct dt_message_round *message)
+{
+	process->now_ns = message->to_ns;
+	process->rounds++;
+}
+
+static int collect(struct dt_collector *c, const struct dt_message *message)
+{
+	struct process *process = find_process(c, message->subject);
+	struct thread *thread;
+
+	if (!process)
+		return 0; /* it has left */
+	switch ((enum dt_message_kind)message->kind) {
+	case DT_MESSAGE_CODE:
+		return collect_code(c, process, (const struct dt_message_code *)message);
+	case DT_MESSAGE_THREAD:
+		return collect_thread(c, process, (const struct dt_message_thread *)message);
+	case DT_MESSAGE_CHANGE:
+		return collect_change(c, process, (const struct dt_message_change *)message);
+	case DT_MESSAGE_SPENT:
+		thread = find_thread(process, message->thread);
+		if (thread)
+			thread->cpu_ns += ((const struct dt_message_spent *)message)->cpu_ns;
+		return 0;
+	case DT_MESSAGE_GONE:
+		return collect_gone(c, process, message->thread);
+	case DT_MESSAGE_ROUND:
+		collect_round(process, (const struct dt_message_round *)message);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int dt_collector_drain(struct dt_collector *c, struct dt_ring *ring)
+{
+	const struct dt_message *message;
+	size_t size;
+	int rc = 0;
+
+	while (rc == 0 && (message = dt_ring_get(ring, &size))) {
+		rc = collect(c, message);
+		dt_ring_next(ring);
+	}
+	return rc;
+}
+
+static int settle_process(struct dt_collector *c, struct process *process)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < process->count && rc == 0; i++)
+		rc = close_run(c, process, &process->threads[i]);
+	return rc;
+}
+
+int dt_collector_settle(struct dt_collector *c)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < c->count && rc == 0; i++)
+		if (c->processes[i].id)
+			rc = settle_process(c, &c->processes[i]);
+	return rc;
+}
+
+int dt_collector_leave(struct dt_collector *c, uint32_t subject, uint64_t at_ns)
+{
+	struct process *process = find_process(c, subject);
+	struct dt_profile_process told;
+	uint32_t unused;
+	int rc;
+
+	if (!process)
+		return -EINVAL;
+	rc = settle_process(c, process);
+	told = *dt_profile_process_at(c->profile, process->id);
+	told.ended_ns = DT_MAX(at_ns, told.began_ns);
+	if (rc == 0)
+		rc = dt_profile_set_process(c->profile, process->id, &told);
+	unused = process->rounds ? 0 : process->id;
+	release_process(process);
+	process->unused = unused;
+	return rc;
+}

@@ -1,0 +1,29 @@
+/*
+ * Puts what the sampling threads tell into a profile: codes become functions, frames locations and stacks, rounds the
+ * runs of threads. It belongs to the thread that looks after the recording.
+ */
+#ifndef DT_RECORD_COLLECTOR_H
+#define DT_RECORD_COLLECTOR_H
+
+#include "profile/profile.h"
+#include "record/ring.h"
+
+struct dt_collector;
+
+/* The profile is borrowed. NULL if out of memory. */
+struct dt_collector *dt_collector_new(struct dt_profile *profile);
+void dt_collector_free(struct dt_collector *collector);
+
+/* A process joins: subject is its number in messages, counted up from 1. 0 or -ENOMEM. */
+int dt_collector_join(struct dt_collector *collector, uint32_t subject, const struct dt_profile_process *process);
+
+/* It has left; what was told of it before is collected first. */
+int dt_collector_leave(struct dt_collector *collector, uint32_t subject, uint64_t at_ns);
+
+/* Collects all that is in a ring. 0 or -ENOMEM. */
+int dt_collector_drain(struct dt_collector *collector, struct dt_ring *ring);
+
+/* Puts the runs that go on into the profile as far as they have come, so that a file gets them. */
+int dt_collector_settle(struct dt_collector *collector);
+
+#endif

@@ -1,0 +1,304 @@
+/* A process of a recording, and how its rounds are told: see subject.h. */
+#include "record/subject.h"
+
+#include <string.h>
+
+#include "base/util.h"
+#include "profile/profile.h"
+#include "python/thread_names.h"
+#include "record/message.h"
+
+#define NAMES      65536
+#define NAMES_NS   UINT64_C(1000000000) /* names are read as often as that, and when a thread is new */
+#define NAME_LIMIT 1024
+#define TEXT_LIMIT 4096
+
+static int read_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena)
+{
+	struct dt_subject *subject = context;
+	struct dt_budget budget = walk->budget;
+
+	subject->name_count = 0;
+	if (!subject->names_wanted || !walk->interpreter_count)
+		return 0;
+	budget.steps = NAMES;
+	if (dt_thread_names(image, &subject->python->layout, walk->interpreters[0].address, arena, &budget,
+			    &subject->names, &subject->name_count) < 0)
+		subject->name_count = 0;
+	return 0;
+}
+
+int dt_subject_new(uint32_t number, const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_subject **result,
+		   struct dt_error *err)
+{
+	struct dt_subject *subject = calloc(1, sizeof(*subject));
+	int rc;
+
+	if (!subject)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	*subject = (struct dt_subject){.number = number, .pid = proc->pid, .python = python, .names_wanted = true};
+	rc = dt_recorder_new(proc, live, python, options, pool, &subject->recorder, err);
+	if (rc < 0) {
+		free(subject);
+		return rc;
+	}
+	dt_recorder_set_extra(subject->recorder, read_names, subject);
+	*result = subject;
+	return 0;
+}
+
+void dt_subject_free(struct dt_subject *subject)
+{
+	if (!subject)
+		return;
+	dt_recorder_free(subject->recorder);
+	free(subject->told_codes);
+	free(subject->threads);
+	free(subject);
+}
+
+static struct dt_message head(const struct dt_subject *subject, enum dt_message_kind kind, uint32_t thread)
+{
+	return (struct dt_message){.kind = kind, .subject = subject->number, .thread = thread};
+}
+
+/* Has this code been told? If not, it counts as told from now on. */
+static bool tell_first(struct dt_subject *subject, uint32_t id)
+{
+	size_t byte = id / 8;
+	uint8_t bit = (uint8_t)(1u << id % 8);
+
+	if (byte >= subject->told_bytes) {
+		size_t bytes = DT_MAX((byte + 1) * 2, (size_t)256);
+		uint8_t *grown = realloc(subject->told_codes, bytes);
+
+		if (!grown)
+			return true; /* told again each time: wasteful, and right */
+		memset(grown + subject->told_bytes, 0, bytes - subject->told_bytes);
+		subject->told_codes = grown;
+		subject->told_bytes = bytes;
+	}
+	if (subject->told_codes[byte] & bit)
+		return false;
+	subject->told_codes[byte] |= bit;
+	return true;
+}
+
+static bool tell_code(struct dt_subject *subject, struct dt_ring *ring, const struct dt_code *code)
+{
+	size_t name = strnlen(code->name, TEXT_LIMIT), file = strnlen(code->file, TEXT_LIMIT);
+	struct dt_message_code *message;
+
+	if (!tell_first(subject, code->id))
+		return true;
+	message = dt_ring_put(ring, sizeof(*message) + name + file);
+	if (!message)
+		return false;
+	message->head = head(subject, DT_MESSAGE_CODE, 0);
+	message->id = code->id;
+	message->first_line = code->first_line;
+	message->name_length = (uint32_t)name;
+	message->file_length = (uint32_t)file;
+	memcpy(message->text, code->name, name);
+	memcpy(message->text + name, code->file, file);
+	return true;
+}
+
+static const char *name_of(const struct dt_subject *subject, const struct dt_recorded *thread)
+{
+	for (size_t i = 0; i < subject->name_count; i++)
+		if (subject->names[i].ident == thread->ident)
+			return subject->names[i].name;
+	return NULL;
+}
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	while (text && *text)
+		hash = (hash ^ (uint8_t)*text++) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* A thread is told when it is new, and again when its name or number became known. */
+static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct dt_recorded *thread)
+{
+	const char *name = name_of(subject, thread);
+	uint64_t mark = hash_text(name) ^ (uint64_t)thread->tid;
+	size_t length = name ? strnlen(name, NAME_LIMIT) : 0;
+	struct dt_message_thread *message;
+
+	if (thread->told.known && (!name || mark == thread->told.name))
+		return true;
+	message = dt_ring_put(ring, sizeof(*message) + length);
+	if (!message)
+		return false;
+	*message = (struct dt_message_thread){.head = head(subject, DT_MESSAGE_THREAD, thread->serial),
+					      .tid = (uint64_t)thread->tid,
+					      .ident = thread->ident,
+					      .main = thread->main,
+					      .name_length = (uint32_t)length};
+	if (length)
+		memcpy(message->name, name, length);
+	thread->told.known = true;
+	thread->told.name = mark;
+	return true;
+}
+
+static uint8_t flags_of(const struct dt_recorded *thread)
+{
+	return (uint8_t)((thread->gil ? DT_RUN_GIL : 0) | (thread->gc ? DT_RUN_GC : 0) |
+			 (thread->torn ? DT_RUN_TORN : 0) | (thread->unseen ? DT_RUN_UNSEEN : 0));
+}
+
+static bool tell_change(struct dt_subject *subject, struct dt_ring *ring, struct dt_recorded *thread)
+{
+	size_t depth = thread->fresh && !thread->unseen ? DT_MIN(thread->frame_count, (size_t)DT_PROFILE_DEPTH) : 0;
+	uint8_t flags = flags_of(thread);
+	struct dt_message_change *message;
+
+	if (!thread->fresh && thread->told.state == thread->state && thread->told.flags == flags &&
+	    thread->told.call == thread->syscall)
+		return true;
+	for (size_t i = 0; i < depth; i++)
+		if (!tell_code(subject, ring, thread->frames[i].code))
+			return false;
+	message = dt_ring_put(ring, sizeof(*message) + depth * sizeof(message->frames[0]));
+	if (!message)
+		return false;
+	*message = (struct dt_message_change){.head = head(subject, DT_MESSAGE_CHANGE, thread->serial),
+					      .call = thread->syscall,
+					      .depth = thread->fresh ? (uint32_t)depth : DT_SAME_STACK,
+					      .state = (uint8_t)thread->state,
+					      .flags = flags};
+	for (size_t i = 0; i < depth; i++)
+		message->frames[i] = (struct dt_told_frame){thread->frames[i].code->id, thread->frames[i].line};
+	thread->told.state = (uint8_t)thread->state;
+	thread->told.flags = flags;
+	thread->told.call = thread->syscall;
+	return true;
+}
+
+static bool tell_spent(struct dt_subject *subject, struct dt_ring *ring, const struct dt_recorded *thread)
+{
+	struct dt_message_spent *message;
+
+	if (!thread->spent_ns)
+		return true;
+	message = dt_ring_put(ring, sizeof(*message));
+	if (!message)
+		return false;
+	message->head = head(subject, DT_MESSAGE_SPENT, thread->serial);
+	message->cpu_ns = thread->spent_ns;
+	return true;
+}
+
+static bool is_here(const struct dt_recorded *threads, size_t count, uint32_t serial, size_t likely)
+{
+	if (likely < count && threads[likely].serial == serial)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (threads[i].serial == serial)
+			return true;
+	return false;
+}
+
+/* Those that were told last time and are not here any more. */
+static bool tell_gone(struct dt_subject *subject, struct dt_ring *ring, const struct dt_recorded *threads, size_t count)
+{
+	for (size_t i = 0; i < subject->thread_count; i++) {
+		struct dt_message *message;
+
+		if (is_here(threads, count, subject->threads[i], i))
+			continue;
+		message = dt_ring_put(ring, sizeof(*message));
+		if (!message)
+			return false;
+		*message = head(subject, DT_MESSAGE_GONE, subject->threads[i]);
+	}
+	return true;
+}
+
+static bool make_room(struct dt_subject *subject, size_t count)
+{
+	uint32_t *grown;
+
+	if (count <= subject->thread_capacity)
+		return true;
+	grown = reallocarray(subject->threads, count * 2, sizeof(*grown));
+	if (!grown)
+		return false;
+	subject->threads = grown;
+	subject->thread_capacity = count * 2;
+	return true;
+}
+
+static void remember(struct dt_subject *subject, const struct dt_recorded *threads, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		subject->threads[i] = threads[i].serial;
+	subject->thread_count = count;
+}
+
+static bool tell_round(const struct dt_subject *subject, struct dt_ring *ring, uint64_t from_ns, uint64_t to_ns)
+{
+	struct dt_message_round *message = dt_ring_put(ring, sizeof(*message));
+
+	if (!message)
+		return false;
+	*message = (struct dt_message_round){head(subject, DT_MESSAGE_ROUND, 0), from_ns, to_ns};
+	return true;
+}
+
+/* What was told of this round is taken back with it: the next one tells everything again. */
+static void lose(struct dt_subject *subject, struct dt_recorded *threads, size_t count, struct dt_tally *tally)
+{
+	if (subject->told_codes)
+		memset(subject->told_codes, 0, subject->told_bytes);
+	for (size_t i = 0; i < count; i++)
+		memset(&threads[i].told, 0, sizeof(threads[i].told));
+	dt_recorder_forget(subject->recorder);
+	tally->lost++;
+}
+
+static void plan_names(struct dt_subject *subject, bool began, uint64_t at_ns)
+{
+	subject->names_wanted = began || at_ns - subject->names_ns > NAMES_NS;
+	if (!subject->names_wanted)
+		return;
+	subject->names_ns = at_ns;
+	dt_recorder_refresh(subject->recorder);
+}
+
+bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t at_ns,
+		     struct dt_tally *tally)
+{
+	uint64_t from_ns = subject->last_ns ? subject->last_ns : at_ns;
+	bool good, began = false;
+	size_t count;
+	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
+
+	good = make_room(subject, count) && tell_gone(subject, ring, threads, count);
+	for (size_t i = 0; good && i < count; i++) {
+		good = tell_thread(subject, ring, &threads[i]) && tell_change(subject, ring, &threads[i]) &&
+		       tell_spent(subject, ring, &threads[i]);
+		tally->unseen += threads[i].unseen;
+		tally->torn += threads[i].torn;
+		began = began || threads[i].began;
+	}
+	tally->samples += count;
+	good = good && tell_round(subject, ring, from_ns - began_ns, at_ns - began_ns);
+	subject->name_count = 0;
+	plan_names(subject, began, at_ns);
+	if (!good) {
+		dt_ring_abandon(ring);
+		lose(subject, threads, count, tally);
+		return false;
+	}
+	dt_ring_publish(ring);
+	remember(subject, threads, count);
+	subject->last_ns = at_ns;
+	return true;
+}

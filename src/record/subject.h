@@ -1,0 +1,50 @@
+/*
+ * One process of a recording. It is made by the thread that looks after the recording, handed to one that samples, and
+ * handed back when the process has ended: at any time it belongs to one of them. Each round is told to the collector as
+ * messages (message.h), whole or not at all.
+ */
+#ifndef DT_RECORD_SUBJECT_H
+#define DT_RECORD_SUBJECT_H
+
+#include "record/ring.h"
+#include "sample/recorder.h"
+
+/* What looks came to, over all processes of a sampling thread. Read by others while it goes on. */
+struct dt_tally {
+	_Atomic uint64_t rounds, samples, late, unseen, settled, torn, lost;
+};
+
+struct dt_subject {
+	uint32_t number; /* within the recording, from 1 on */
+	int pid;
+	struct dt_recorder *recorder;
+	const struct dt_python *python;
+	struct dt_subject *next; /* in the list of whoever has it */
+	void *owner;             /* for who made it */
+
+	uint64_t last_ns;    /* dt_clock_ns() of the last round: the next one stands for the time since then */
+	uint64_t names_ns;   /* when names were read last */
+	bool names_wanted;   /* in the next look at all threads */
+	uint8_t *told_codes; /* a bit for each id of a code that was told */
+	size_t told_bytes;
+	struct dt_thread_name *names; /* of the last look that read them, in its arena */
+	size_t name_count;
+	uint32_t *threads; /* serials that were told, to tell which are gone */
+	size_t thread_count, thread_capacity;
+
+	int code; /* why it left, DT_E*; 0 while it is here */
+	struct dt_error err;
+};
+
+/* All borrowed, and must outlive the subject. */
+int dt_subject_new(uint32_t number, const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_subject **subject,
+		   struct dt_error *err);
+void dt_subject_free(struct dt_subject *subject);
+
+/* Tells the last look. began_ns: when the recording did; at_ns: the instant of the look; both by dt_clock_ns(). False
+ * if the ring had no room: the round is lost, and the time it stood for is added to the next one. */
+bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t at_ns,
+		     struct dt_tally *tally);
+
+#endif

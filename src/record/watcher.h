@@ -1,0 +1,53 @@
+/*
+ * The thread that samples. It sleeps until the next instant, looks at each of its processes, tells the rounds into its
+ * ring and sleeps again; it never waits for anybody and allocates nothing while nothing is new. Processes come and go
+ * through boxes.
+ */
+#ifndef DT_RECORD_WATCHER_H
+#define DT_RECORD_WATCHER_H
+
+#include "record/subject.h"
+
+struct dt_watcher_options {
+	double rate;       /* instants per second */
+	bool perch;        /* may a perch be taken? */
+	bool pause;        /* may threads be stopped? */
+	bool pause_always; /* threads are stopped rather than perched on */
+};
+
+struct dt_watcher;
+
+/* Begins at once; began_ns is the beginning of the recording, by dt_clock_ns(). */
+int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, struct dt_watcher **watcher,
+		   struct dt_error *err);
+
+/* Hands a process over. It is looked at from the next instant on. */
+void dt_watcher_add(struct dt_watcher *watcher, struct dt_subject *subject);
+
+/* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. */
+struct dt_subject *dt_watcher_ended(struct dt_watcher *watcher);
+
+/* For the processes that are handed to it: they are all looked at by one thread. */
+struct dt_image_pool *dt_watcher_pool(struct dt_watcher *watcher);
+
+struct dt_ring *dt_watcher_ring(struct dt_watcher *watcher);
+const struct dt_tally *dt_watcher_tally(const struct dt_watcher *watcher);
+
+/* The seat that it has, and a word about why it is no better one. */
+enum dt_seat_kind dt_watcher_seat(const struct dt_watcher *watcher, const char **why);
+
+/* Nanoseconds of CPU time that the thread has used. */
+uint64_t dt_watcher_cpu_ns(const struct dt_watcher *watcher);
+
+/* Has it kept a thread of a process stopped for longer than a second? Then it hangs in a look at memory that does not
+ * come, and only the end of our process helps. */
+bool dt_watcher_hangs(const struct dt_watcher *watcher);
+
+/* Ends the thread after the round that it is in; the rest of the processes come out of dt_watcher_ended(). False if it
+ * does not come back: then it, its processes and its ring are to be left alone for ever. */
+bool dt_watcher_stop(struct dt_watcher *watcher);
+
+/* Of one that was stopped. NULL is fine. */
+void dt_watcher_free(struct dt_watcher *watcher);
+
+#endif

@@ -1,0 +1,313 @@
+/* The threads of a recorder from one look to the next: see recorder_inside.h. */
+#include <errno.h>
+
+#include "base/util.h"
+#include "sample/look.h"
+#include "sample/recorder_inside.h"
+#include "sample/state.h"
+
+#define FEW      8 /* threads are asked for their state in each look */
+#define NS_PER_S UINT64_C(1000000000)
+#define MIX_A    UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_B    UINT64_C(0xc2b2ae3d27d4eb4f)
+
+void dt_recorder_begin(struct dt_recorder *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		r->threads[i].began = r->threads[i].fresh = false;
+		r->threads[i].ran = false;
+		r->threads[i].before = r->threads[i].state;
+		r->threads[i].spent_ns = 0;
+	}
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value, uint64_t factor)
+{
+	hash = (hash ^ value) * factor;
+	return hash ^ hash >> 29;
+}
+
+void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *walk)
+{
+	uint64_t a = walk->frame_count + 1, b = ~a;
+	bool unseen = walk->end != DT_WALK_WHOLE;
+
+	for (size_t i = 0; i < walk->frame_count; i++) {
+		uint64_t place = (uint64_t)walk->frames[i].code->id << 32 | walk->frames[i].line;
+
+		a = mix(a, place, MIX_A);
+		b = mix(b, place, MIX_B);
+	}
+	if (unseen)
+		a = b = 1;
+	thread->frames = walk->frames;
+	thread->frame_count = unseen ? 0 : walk->frame_count;
+	thread->fresh = thread->began || thread->digest[0] != a || thread->digest[1] != b || thread->torn;
+	thread->unseen = unseen;
+	thread->torn = false;
+	thread->digest[0] = a;
+	thread->digest[1] = b;
+}
+
+struct dt_recorded *dt_recorder_find(struct dt_recorder *r, uint64_t address)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address == address)
+			return &r->threads[i];
+	return NULL;
+}
+
+static struct dt_recorded *find(struct dt_recorder *r, const struct dt_walk_thread *walk, size_t likely)
+{
+	if (likely < r->count && r->threads[likely].address == walk->address &&
+	    r->threads[likely].ident == walk->ident && r->threads[likely].native == walk->native)
+		return &r->threads[likely];
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address == walk->address && r->threads[i].ident == walk->ident &&
+		    r->threads[i].native == walk->native)
+			return &r->threads[i];
+	return NULL;
+}
+
+static struct dt_recorded *add(struct dt_recorder *r, const struct dt_walk_thread *walk)
+{
+	struct dt_recorded *thread;
+
+	if (r->count == r->capacity) {
+		size_t capacity = r->capacity ? r->capacity * 2 : 16;
+		struct dt_recorded *grown = reallocarray(r->threads, capacity, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		r->threads = grown;
+		r->capacity = capacity;
+	}
+	thread = &r->threads[r->count++];
+	*thread = (struct dt_recorded){.serial = ++r->last_serial,
+				       .address = walk->address,
+				       .ident = walk->ident,
+				       .native = walk->native,
+				       .began = true};
+	dt_thread_files_init(&thread->files, r->proc, 0);
+	return thread;
+}
+
+/* A thread state is made before its thread runs, and names its maker until then: its number may change. */
+static void set_tid(struct dt_recorder *r, struct dt_recorded *thread, int tid, int ns_tid)
+{
+	if (thread->tid == tid)
+		return;
+	dt_thread_files_release(&thread->files);
+	dt_thread_files_init(&thread->files, r->proc, tid);
+	thread->tid = tid;
+	thread->ns_tid = ns_tid;
+	thread->counted = false;
+	thread->state = DT_STATE_UNKNOWN;
+	thread->syscall = NULL;
+}
+
+struct dt_recorded *dt_recorder_adopt(struct dt_recorder *r, const struct dt_walk_thread *walk)
+{
+	struct dt_recorded *thread = find(r, walk, SIZE_MAX);
+	int ns_tid, tid;
+
+	dt_tids_begin(r->sampler->tids);
+	tid = dt_tids_of(r->sampler->tids, r->live, walk->ident, walk->native, &ns_tid);
+	if (!tid)
+		return NULL;
+	if (!thread)
+		thread = add(r, walk);
+	if (thread)
+		set_tid(r, thread, tid, ns_tid);
+	return thread;
+}
+
+static void drop_unmet(struct dt_recorder *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->threads[i].met) {
+			if (kept != i)
+				r->threads[kept] = r->threads[i];
+			r->threads[kept++].met = false;
+		} else {
+			dt_thread_files_release(&r->threads[i].files);
+		}
+	}
+	r->count = kept;
+}
+
+/* No two thread states may name the same thread: one of them may be run by another one then. */
+static bool all_differ(const struct dt_walk *walk)
+{
+	for (size_t i = 0; i < walk->thread_count; i++)
+		for (size_t j = i + 1; j < walk->thread_count; j++)
+			if (walk->threads[i].ident == walk->threads[j].ident)
+				return false;
+	return true;
+}
+
+static void take_labels(struct dt_recorded *thread, const struct dt_look_thread *from)
+{
+	thread->state = from->state;
+	thread->syscall = from->syscall;
+	thread->gil = from->gil;
+	if (from->torn) {
+		thread->torn = thread->fresh = true;
+		thread->unseen = false;
+		thread->frames = from->walk->frames;
+		thread->frame_count = from->walk->frame_count;
+	}
+}
+
+int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const struct dt_look *look)
+{
+	bool changed = look != NULL;
+
+	for (size_t i = 0; i < walk->thread_count; i++) {
+		const struct dt_walk_thread *from = &walk->threads[i];
+		struct dt_recorded *thread = find(r, from, i);
+
+		changed = changed || !thread;
+		if (!thread)
+			thread = add(r, from);
+		if (!thread)
+			return -ENOMEM;
+		thread->met = true;
+		if (look)
+			set_tid(r, thread, look->threads[i].tid, look->threads[i].ns_tid);
+		else if (!thread->tid) {
+			int ns_tid,
+			    tid = dt_tids_of(r->sampler->tids, r->sampler->image, from->ident, from->native, &ns_tid);
+
+			set_tid(r, thread, tid, ns_tid);
+		}
+		thread->main = walk->main_ident ? from->ident == walk->main_ident : thread->tid == r->proc->pid;
+		dt_recorded_stack(thread, from);
+		if (look)
+			take_labels(thread, &look->threads[i]);
+	}
+	changed = changed || walk->thread_count != r->count;
+	drop_unmet(r);
+	if (changed)
+		r->simple = !r->python->layout.free_threaded && walk->interpreter_count == 1 && walk->lists_whole &&
+			    walk->interpreters[0].gil.address && all_differ(walk);
+	return 0;
+}
+
+void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now)
+{
+	if (thread->counted)
+		thread->spent_ns += now->ran_ns - DT_MIN(thread->sched.ran_ns, now->ran_ns);
+	thread->ran = thread->ran || !thread->counted || now->slices != thread->sched.slices ||
+		      thread->state == DT_STATE_RUNNING;
+	thread->sched = *now;
+	thread->counted = true;
+}
+
+static void set_state(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_thread_call *call)
+{
+	thread->syscall = NULL;
+	thread->state = call ? dt_state_of_call(dt_machine_here(), call, r->interpreter.wait_start,
+						r->interpreter.wait_end, &thread->syscall)
+			     : DT_STATE_RUNNING;
+}
+
+void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_call *call,
+			       const struct dt_thread_sched *sched)
+{
+	set_state(r, suspect, call);
+	dt_recorded_account(suspect, sched);
+	for (size_t i = 0; i < r->count; i++) {
+		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
+		r->threads[i].gc = r->threads[i].gil && r->pulse.collecting;
+	}
+}
+
+static void ask_state(const struct dt_recorder *r, struct dt_recorded *thread)
+{
+	struct dt_thread_sched now;
+	struct dt_thread_call call;
+
+	if (!thread->tid || dt_thread_sched_now(&thread->files, &now) < 0) {
+		thread->state = DT_STATE_UNKNOWN;
+		return;
+	}
+	dt_recorded_account(thread, &now);
+	if (!thread->ran && thread->state != DT_STATE_UNKNOWN)
+		return;
+	if (dt_thread_call_now(&thread->files, &call) == 0)
+		set_state(r, thread, &call);
+	else
+		thread->state = dt_state_by_letter(r->proc, thread->tid);
+}
+
+/* How long all threads but the suspect have been on a CPU, as far as the kernel has booked it: what a thread has run
+ * since it was put on a CPU, or since the last tick, is not. The suspect stands, so its own time is known. */
+static uint64_t time_of_others(const struct dt_recorder *r)
+{
+	struct timespec now;
+	uint64_t all;
+
+	if (!r->has_clock || clock_gettime(r->clock, &now) < 0)
+		return 0;
+	all = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].address == r->suspect)
+			return all - DT_MIN(all, r->threads[i].sched.ran_ns) + 1;
+	return 0;
+}
+
+/* If nobody's time has gone on nobody has run, except for one who has only just begun: so some are asked in any case,
+ * one after the other. */
+void dt_recorder_other_states(struct dt_recorder *r)
+{
+	uint64_t others = r->count > FEW ? time_of_others(r) : 0;
+	size_t count = others && others == r->others_ns ? FEW : r->count;
+
+	r->others_ns = others;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = count < r->count ? ++r->asked % r->count : i;
+
+		if (r->threads[at].address != r->suspect)
+			ask_state(r, &r->threads[at]);
+	}
+	/* Those that run must be asked each time. */
+	for (size_t i = 0; count < r->count && i < r->count; i++)
+		if (r->threads[i].state == DT_STATE_RUNNING && r->threads[i].address != r->suspect)
+			ask_state(r, &r->threads[i]);
+}
+
+void dt_recorder_account(struct dt_recorder *r)
+{
+	struct dt_thread_sched now;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].tid && dt_thread_sched_now(&r->threads[i].files, &now) == 0)
+			dt_recorded_account(&r->threads[i], &now);
+}
+
+void dt_recorded_unseen(struct dt_recorded *thread)
+{
+	thread->fresh = thread->fresh || !thread->unseen;
+	thread->unseen = true;
+	thread->torn = false;
+	thread->frame_count = 0;
+	thread->state = DT_STATE_RUNNING;
+	thread->syscall = NULL;
+	thread->digest[0] = thread->digest[1] = 1;
+}
+
+void dt_recorder_judge(struct dt_recorder *r, bool late)
+{
+	for (size_t i = 0; late && i < r->count; i++) {
+		const struct dt_recorded *thread = &r->threads[i];
+		/* Who waits for the GIL is woken again and again, only to wait on. */
+		bool waits = thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT &&
+			     !thread->fresh;
+
+		if (thread->ran && !thread->began && !waits)
+			dt_recorded_unseen(&r->threads[i]);
+	}
+}

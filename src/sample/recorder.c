@@ -1,0 +1,166 @@
+/*
+ * Looks for a recording: the short way where it will do (short_look.c), else up the ladder (sampler.h).
+ *
+ * What must stay true: everything that is kept of a thread is of one proven look, or of a later one in which it is
+ * proven not to have run since.
+ */
+#include "sample/recorder.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/util.h"
+#include "sample/look.h"
+#include "sample/recorder_inside.h"
+
+#define GET_ON_NS     100000u /* that a look takes after a thread was let get on */
+#define GET_ON_NAP_NS 20000
+#define TRIES         3
+#define LADDER_NS     3000000 /* that the long way may take: the moment is over long before */
+#define FIRST_NS      200000000
+
+int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
+		    struct dt_error *err)
+{
+	struct dt_recorder *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	r->proc = proc;
+	r->live = live;
+	r->python = python;
+	r->cpu = -1;
+	r->has_clock = dt_proc_clock(proc, &r->clock) == 0;
+	dt_arena_init(&r->arena, 0);
+	rc = dt_sampler_new(proc, live, python, options, pool, &r->sampler, err);
+	if (rc == 0 && dt_mem_open_image(live, pool, &r->lane) < 0)
+		rc = dt_fail(err, DT_EMEMORY, "out of memory");
+	if (rc < 0) {
+		dt_recorder_free(r);
+		return rc;
+	}
+	*recorder = r;
+	return 0;
+}
+
+void dt_recorder_free(struct dt_recorder *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		dt_thread_files_release(&r->threads[i].files);
+	free(r->threads);
+	dt_mem_free(r->lane);
+	dt_sampler_free(r->sampler);
+	dt_arena_release(&r->arena);
+	free(r);
+}
+
+int dt_recorder_cpu(const struct dt_recorder *r)
+{
+	return r->cpu;
+}
+
+struct dt_recorded *dt_recorder_threads(struct dt_recorder *r, size_t *count)
+{
+	*count = r->count;
+	return r->threads;
+}
+
+/* The long way, the threads of which become those of the recorder. */
+static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *err)
+{
+	const struct dt_look *look;
+	int rc;
+
+	dt_code_cache_generation(r->sampler->codes, 0);
+	r->sampler->limit_ns = r->count ? LADDER_NS : FIRST_NS;
+	rc = dt_sampler_look(r->sampler, &look, err);
+	if (rc < 0)
+		return rc;
+	*taken = DT_TAKEN_LADDER;
+	r->seen_ns = dt_clock_ns() - look->window_ns;
+	r->blocked = false;
+	r->others_ns = 0;
+	r->interpreter = look->walk.interpreters[0];
+	r->suspect = look->walk.interpreters[0].gil.holder;
+	if (dt_recorder_meet(r, &look->walk, look) < 0)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	dt_recorder_refresh(r);
+	dt_recorder_account(r);
+	return 0;
+}
+
+static int fail_replaced(const struct dt_recorder *r, struct dt_error *err)
+{
+	if (dt_proc_ended(r->proc))
+		return dt_fail(err, DT_EENDED, "process %d ended", r->proc->pid);
+	return dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", r->proc->pid);
+}
+
+int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+{
+	enum dt_attempt rc = DT_ATTEMPT_HARD;
+	int code = 0;
+
+	dt_recorder_begin(r);
+	for (int i = 0; r->simple && i < TRIES; i++) {
+		bool last = i == TRIES - 1 || dt_clock_ns() + GET_ON_NS > moment->late_ns;
+
+		rc = dt_short_look(r, moment, last, taken);
+		if ((rc != DT_ATTEMPT_AGAIN && rc != DT_ATTEMPT_LATER) || r->replaced)
+			break;
+		if (rc == DT_ATTEMPT_LATER) /* a generator that yields has lost its caller for a moment */
+			nanosleep(&(struct timespec){.tv_nsec = GET_ON_NAP_NS}, NULL);
+	}
+	if (rc == DT_ATTEMPT_DONE) {
+		dt_recorder_other_states(r);
+		dt_recorder_judge(r, *taken != DT_TAKEN_SAME && r->seen_ns > moment->late_ns);
+		return 0;
+	}
+	if (!r->replaced && r->count && !moment->ladder) {
+		*taken = rc == DT_ATTEMPT_AWAY ? DT_TAKEN_AWAY : DT_TAKEN_HARD;
+		return 0;
+	}
+	if (!r->replaced)
+		code = climb(r, taken, err);
+	if (r->replaced || (code != DT_EENDED && dt_live_replaced(r->live, r->python->runtime)))
+		return fail_replaced(r, err);
+	if (code == 0)
+		dt_recorder_judge(r, r->seen_ns > moment->late_ns);
+	return code;
+}
+
+void dt_recorder_refresh(struct dt_recorder *r)
+{
+	r->pulse = (struct dt_pulse){0};
+}
+
+void dt_recorder_forget(struct dt_recorder *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		r->threads[i].digest[0] = r->threads[i].digest[1] = 0;
+	dt_recorder_refresh(r);
+	r->blocked = false;
+}
+
+void dt_recorder_set_extra(struct dt_recorder *r, dt_sampler_extra_fn *extra, void *context)
+{
+	dt_sampler_set_extra(r->sampler, extra, context);
+}
+
+void dt_recorder_pass(struct dt_recorder *r)
+{
+	struct dt_recorded *suspect = dt_recorder_find(r, r->suspect);
+	struct dt_thread_sched now;
+
+	dt_recorder_begin(r);
+	r->blocked = false;
+	if (!suspect)
+		return;
+	if (suspect->tid && dt_thread_sched_now(&suspect->files, &now) == 0)
+		dt_recorded_account(suspect, &now);
+	dt_recorded_unseen(suspect);
+}

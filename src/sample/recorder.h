@@ -1,0 +1,102 @@
+/*
+ * Looks at one process again and again, for a recording. What a look has learnt serves the next one: which thread may
+ * have run since (the last holder of the GIL, see suspects.h), where its frames lie, which thread has which number.
+ * Where nobody has run Python since the last look a look is one read of a file and one of memory; where only the last
+ * holder has, its stack alone is read again. What that way cannot prove goes up the ladder of sampler.h, for a bounded
+ * time.
+ *
+ * The way of the short look: the suspect's count of time slices, the words of the GIL, its state, its stack, its count
+ * again. Equal counts, and a thread that is blocked or was put aside on the CPU that is ours, prove that it did not run
+ * meanwhile. If it has the GIL nobody else ran Python either; if not, the words must be the same after the look.
+ */
+#ifndef DT_SAMPLE_RECORDER_H
+#define DT_SAMPLE_RECORDER_H
+
+#include "proc/thread_files.h"
+#include "sample/sampler.h"
+#include "sample/seat.h"
+#include "sample/stop.h"
+
+struct dt_recorder;
+
+/* A thread of the process, as of the last look. */
+struct dt_recorded {
+	uint32_t serial; /* no other thread of this process has or had the same */
+	uint64_t address, ident, native;
+	int tid, ns_tid; /* 0: not known */
+	bool main;
+	bool began;  /* this look is the first that has it */
+	bool fresh;  /* frames are those of this look; else the stack is the one it had before */
+	bool torn;   /* inner frames are left out; never without fresh */
+	bool unseen; /* it ran, and its stack could not be proven in time: it has no frames */
+	bool gil, gc;
+	enum dt_state state;
+	const char *syscall;
+	uint64_t spent_ns;                  /* on a CPU since the last look, by the scheduler's account */
+	const struct dt_walk_frame *frames; /* innermost first; only valid until the next look, and if fresh */
+	size_t frame_count;
+
+	/* For who uses the recorder: zero when the thread is new, and then left alone. */
+	struct {
+		uint64_t name; /* hash */
+		const char *call;
+		uint8_t state, flags;
+		bool known;
+	} told;
+
+	/* For the recorder itself. */
+	struct dt_thread_files files;
+	struct dt_thread_sched sched;
+	uint64_t digest[2];   /* of the stack */
+	bool counted;         /* sched is valid */
+	bool ran;             /* it was on a CPU since the last look */
+	enum dt_state before; /* its state at the last look */
+	bool met;             /* in the look that is being taken */
+	unsigned between;     /* looks in a row in which it was just entering Python */
+};
+
+enum dt_taken {
+	DT_TAKEN_SAME,   /* nobody has run Python: no stack has changed */
+	DT_TAKEN_PROVEN, /* by the short way */
+	DT_TAKEN_LADDER, /* by the long one */
+	DT_TAKEN_AWAY,   /* the thread that has to be seen runs on another CPU: nothing was taken */
+	DT_TAKEN_HARD,   /* the long way is needed: nothing was taken */
+};
+
+struct dt_moment {
+	const struct dt_seat *seat; /* of the calling thread */
+	struct dt_stop *stop;       /* NULL: nobody may be stopped in this look */
+	bool ladder;                /* may the long way be taken? The first look takes it in any case */
+	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
+			     that ran since the last look are unseen then */
+};
+
+/* All borrowed, and must outlive the recorder. Those that are looked at by one thread may share a pool. */
+int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
+		    struct dt_error *err);
+void dt_recorder_free(struct dt_recorder *recorder);
+
+/* One look. 0 or an error of dt_sampler_look(); DT_EAGAIN also if another program runs in the process. */
+int dt_recorder_take(struct dt_recorder *recorder, const struct dt_moment *moment, enum dt_taken *taken,
+		     struct dt_error *err);
+
+/* Instead of a look for which there is no time: who had the GIL is unseen, all others are as they were. */
+void dt_recorder_pass(struct dt_recorder *recorder);
+
+/* The next look is at all threads. */
+void dt_recorder_refresh(struct dt_recorder *recorder);
+
+/* All stacks are fresh at the next look: what was told of them is lost. */
+void dt_recorder_forget(struct dt_recorder *recorder);
+
+/* Called in each look at all threads while its proof stands: see dt_sampler_set_extra(). */
+void dt_recorder_set_extra(struct dt_recorder *recorder, dt_sampler_extra_fn *extra, void *context);
+
+/* After DT_TAKEN_AWAY, and for the next moment: the CPU of the thread that matters. -1: not known. */
+int dt_recorder_cpu(const struct dt_recorder *recorder);
+
+/* The threads of the last look. */
+struct dt_recorded *dt_recorder_threads(struct dt_recorder *recorder, size_t *count);
+
+#endif

@@ -1,0 +1,94 @@
+/* Seats: see seat.h. */
+#include "sample/seat.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "base/util.h"
+
+#define RT_SOFT_US 200000 /* without a break, after which the kernel warns */
+#define RT_HARD_US 1000000
+
+/* A real-time thread that never sleeps would keep its CPU from everybody: the kernel ends us before that. */
+static void bound_real_time(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_RTTIME, &limit) < 0)
+		return;
+	limit.rlim_cur = DT_MIN(limit.rlim_cur, (rlim_t)RT_SOFT_US);
+	limit.rlim_max = DT_MIN(limit.rlim_max, (rlim_t)RT_HARD_US);
+	setrlimit(RLIMIT_RTTIME, &limit);
+}
+
+static bool take_slice(const struct dt_seat *seat)
+{
+	struct dt_sched wanted = seat->saved;
+
+	wanted.flags |= DT_SCHED_RESET_ON_FORK;
+	return dt_perch_slice(&wanted);
+}
+
+void dt_seat_take(struct dt_seat *seat, bool perch)
+{
+	*seat = (struct dt_seat){.kind = DT_SEAT_BESIDE, .why = "no perch was asked for", .cpu = -1};
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (!perch)
+		return;
+	seat->why = "the kernel does not tell how we are scheduled";
+	if (sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) < 0 || dt_perch_sched(&seat->saved) < 0)
+		return;
+	if (seat->saved.policy == SCHED_FIFO || seat->saved.policy == SCHED_RR) {
+		seat->kind = DT_SEAT_FIFO;
+		seat->why = "";
+		return;
+	}
+	bound_real_time();
+	if (dt_perch_fifo()) {
+		seat->kind = DT_SEAT_FIFO;
+		seat->why = "";
+	} else if (seat->saved.policy == SCHED_OTHER && take_slice(seat)) {
+		seat->kind = DT_SEAT_SLICE;
+		seat->why = "no right to a real-time priority (CAP_SYS_NICE)";
+	} else {
+		seat->why =
+		    "no right to a real-time priority (CAP_SYS_NICE), and no short time slices before Linux 6.12";
+	}
+}
+
+void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why)
+{
+	if (kind >= seat->kind)
+		return;
+	dt_perch_give_back(&seat->saved);
+	if (kind == DT_SEAT_SLICE && !take_slice(seat))
+		kind = DT_SEAT_BESIDE;
+	if (kind == DT_SEAT_BESIDE && seat->cpu >= 0)
+		sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
+	if (kind == DT_SEAT_BESIDE)
+		seat->cpu = -1;
+	seat->kind = kind;
+	seat->why = why;
+}
+
+bool dt_seat_move(struct dt_seat *seat, int cpu)
+{
+	cpu_set_t only;
+
+	if (seat->kind == DT_SEAT_BESIDE || cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &seat->allowed))
+		return false;
+	if (cpu == seat->cpu)
+		return true;
+	CPU_ZERO(&only);
+	CPU_SET((size_t)cpu, &only);
+	if (sched_setaffinity(0, sizeof(only), &only) < 0)
+		return false;
+	seat->cpu = cpu;
+	return true;
+}
+
+void dt_seat_leave(struct dt_seat *seat)
+{
+	if (seat->kind != DT_SEAT_BESIDE)
+		dt_seat_lower(seat, DT_SEAT_BESIDE, "");
+}

@@ -1,0 +1,323 @@
+/*
+ * The short look: see recorder.h for the proof. One attempt either proves a look, or says what is in the way; nothing
+ * that is kept of the process is touched unless it was proven.
+ */
+#include <errno.h>
+#include <sched.h>
+
+#include "base/util.h"
+#include "sample/look.h"
+#include "sample/recorder_inside.h"
+
+#define SWITCHES      3  /* of suspects that are followed in one attempt */
+#define BETWEEN_LOOKS 20 /* in a row at a thread that is entering Python: by then it is believed to be there */
+
+static bool same_lists(const struct dt_pulse *a, const struct dt_pulse *b)
+{
+	return a->interpreters == b->interpreters && a->threads == b->threads;
+}
+
+static bool same_words(const struct dt_gil_words *a, const struct dt_gil_words *b)
+{
+	return a->holder == b->holder && a->locked == b->locked && a->switches == b->switches &&
+	       a->current == b->current;
+}
+
+struct attempt_state {
+	struct dt_recorded *suspect;
+	struct dt_thread_sched before, after;
+	struct dt_pulse pulse;
+	struct dt_thread_call call;
+	bool running;
+	bool stopped;
+	bool last; /* nothing more is tried after this: what cannot be followed is unseen */
+};
+
+/* A thread state that has taken the GIL for the first time since the last look. */
+static struct dt_recorded *adopt(struct dt_recorder *r, uint64_t address)
+{
+	const struct dt_layout *layout = &r->python->layout;
+	struct dt_walk_thread walk = {.address = address};
+	uint64_t interpreter;
+
+	if (dt_mem_read_u64(r->live, address + layout->thread.interp, &interpreter) < 0 ||
+	    interpreter != r->interpreter.address ||
+	    dt_mem_read_u64(r->live, address + layout->thread.thread_id, &walk.ident) < 0 ||
+	    (layout->thread.native_thread_id != DT_ABSENT &&
+	     dt_mem_read_u64(r->live, address + layout->thread.native_thread_id, &walk.native) < 0))
+		return NULL;
+	return dt_recorder_adopt(r, &walk);
+}
+
+/* May the words be believed by the short way? Where C code changed from one thread state to another they are of no use,
+ * nor before there is a GIL. */
+static bool plain(const struct dt_gil_words *words)
+{
+	return words->locked == 0 || (words->locked == 1 && (!words->current || words->current == words->holder));
+}
+
+/* Who is to be watched, counted before anything else is asked. If the last holder has ended, nobody is: whoever takes
+ * the GIL then changes the words. */
+static enum dt_attempt find_suspect(struct dt_recorder *r, struct attempt_state *a)
+{
+	const struct dt_gil_words *words = &a->pulse.words;
+
+	a->suspect = dt_recorder_find(r, r->suspect);
+	for (int i = 0; i < SWITCHES; i++) {
+		int counted = a->suspect && a->suspect->tid ? dt_thread_sched_now(&a->suspect->files, &a->before)
+							    : -ESRCH;
+
+		if (dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0 || !plain(words) ||
+		    (counted < 0 && counted != -ESRCH))
+			return DT_ATTEMPT_HARD;
+		if (counted == 0 && words->holder == a->suspect->address)
+			return DT_ATTEMPT_DONE;
+		if (a->suspect && words->holder == a->suspect->address && !words->locked && a->suspect->tid) {
+			a->suspect = NULL;
+			return DT_ATTEMPT_DONE;
+		}
+		a->suspect = dt_recorder_find(r, words->holder);
+		if (!a->suspect || !a->suspect->tid)
+			a->suspect = adopt(r, words->holder);
+		if (!a->suspect)
+			return DT_ATTEMPT_HARD;
+	}
+	return DT_ATTEMPT_HARD;
+}
+
+/* Does it stand, and for how long will it? */
+static enum dt_attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_thread_stat stat;
+
+	r->seen_ns = dt_clock_ns();
+	if (!a->suspect)
+		return DT_ATTEMPT_DONE;
+	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
+		return DT_ATTEMPT_HARD;
+	r->cpu = stat.rt_priority ? -1 : stat.processor; /* who has a real-time priority is not put aside */
+	a->running = stat.state == 'R';
+	if (a->running) {
+		bool perched = moment->seat->kind != DT_SEAT_BESIDE && stat.processor == moment->seat->cpu &&
+			       stat.rt_priority == 0;
+
+		return perched && sched_getcpu() == moment->seat->cpu ? DT_ATTEMPT_DONE : DT_ATTEMPT_AWAY;
+	}
+	if (stat.state != 'S' && stat.state != 'D')
+		return DT_ATTEMPT_HARD;
+	if (dt_thread_call_now(&a->suspect->files, &a->call) < 0)
+		return DT_ATTEMPT_HARD;
+	return a->call.running ? DT_ATTEMPT_AGAIN : DT_ATTEMPT_DONE;
+}
+
+struct still_has_gil {
+	const struct dt_recorder *r;
+	const struct dt_pulse *then;
+};
+
+static bool still_has_gil(const void *context)
+{
+	const struct still_has_gil *asked = context;
+	struct dt_pulse now;
+
+	return dt_walk_pulse(asked->r->live, asked->r->python, &asked->r->interpreter, &now) == 0 &&
+	       now.words.locked == 1 && now.words.holder == asked->then->words.holder;
+}
+
+/* Stops a suspect that runs elsewhere, if it has the GIL: one that has not may be in the middle of a system call. What
+ * was read before that does not count any more. */
+static enum dt_attempt stop_it(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	const struct still_has_gil asked = {r, &a->pulse};
+	uint64_t holder = a->pulse.words.holder;
+
+	if (!moment->stop || a->pulse.words.locked != 1)
+		return DT_ATTEMPT_AWAY;
+	if (dt_stop_begin(moment->stop, a->suspect->tid, still_has_gil, &asked) < 0)
+		return DT_ATTEMPT_AWAY;
+	a->stopped = true;
+	r->seen_ns = dt_clock_ns();
+	if (dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0 || !plain(&a->pulse.words) ||
+	    a->pulse.words.locked != 1 || a->pulse.words.holder != holder)
+		return DT_ATTEMPT_AGAIN;
+	return DT_ATTEMPT_DONE;
+}
+
+/* Is a blocked suspect the thread that runs its thread state? See suspects.h. Asked once for each place where it
+ * blocks. */
+static bool is_itself(struct dt_recorder *r, const struct attempt_state *a, const struct dt_walk_thread *walk)
+{
+	if (a->running || !a->suspect)
+		return true;
+	if (!walk->top || !a->call.sp || !r->python->code_end)
+		return a->pulse.words.locked != 1;
+	return dt_suspect_runs_python(r->live, r->python, a->call.sp);
+}
+
+/* Did nothing move since find_suspect()? And is it still the program that is known? An exec may leave every address as
+ * it was. */
+static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_pulse now;
+
+	if (a->pulse.words.locked != 1 && (dt_walk_pulse(r->live, r->python, &r->interpreter, &now) < 0 ||
+					   !same_words(&now.words, &a->pulse.words) || !same_lists(&now, &a->pulse)))
+		return false;
+	if (a->running && !a->stopped && sched_getcpu() != moment->seat->cpu)
+		return false;
+	r->replaced = dt_live_replaced(r->live, r->python->runtime);
+	if (r->replaced)
+		return false;
+	if (a->suspect &&
+	    (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices))
+		return false;
+	dt_code_cache_confirm(r->sampler->codes);
+	return true;
+}
+
+/* A thread that is just entering Python has the frames that it had until then. One that seems to be entering for good
+ * (a greenlet may leave its C frames like that) is believed. */
+static void settle_between(struct dt_recorder *r, struct dt_mem *mem, struct dt_arena *arena,
+			   struct dt_recorded *thread, struct dt_walk_thread *walk)
+{
+	struct dt_walk_thread before = *walk;
+	struct dt_budget budget;
+	uint64_t cframe;
+
+	if (walk->end != DT_WALK_BETWEEN) {
+		thread->between = 0;
+		return;
+	}
+	if (++thread->between > BETWEEN_LOOKS) {
+		walk->end = DT_WALK_WHOLE;
+		return;
+	}
+	dt_budget_begin(&budget, DT_WALK_FRAMES);
+	if (dt_walk_before(mem, r->python, r->sampler->codes, arena, &budget, &before, &cframe) == 0 &&
+	    before.end == DT_WALK_WHOLE)
+		*walk = before;
+}
+
+/* The stack of the suspect alone. */
+static enum dt_attempt look_at_one(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_walk_thread walk = {.address = a->suspect->address};
+
+	dt_arena_reset(&r->arena);
+	dt_image_begin(r->lane);
+	dt_image_prefetch(r->lane);
+	if (dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, &walk) < 0)
+		return DT_ATTEMPT_AGAIN;
+	if (walk.ident != a->suspect->ident || walk.native != a->suspect->native)
+		return DT_ATTEMPT_HARD;
+	settle_between(r, r->lane, &r->arena, a->suspect, &walk);
+	if (!is_itself(r, a, &walk))
+		return DT_ATTEMPT_HARD;
+	if (!stood(r, moment, a))
+		return DT_ATTEMPT_AGAIN;
+	if (walk.end != DT_WALK_WHOLE && !a->last)
+		return DT_ATTEMPT_LATER;
+	dt_recorded_stack(a->suspect, &walk);
+	return DT_ATTEMPT_DONE;
+}
+
+/* The suspect in a walk of all threads; false if it is not there as it was. */
+static bool find_in(const struct dt_walk *walk, const struct dt_recorded *suspect, struct dt_walk_thread **found)
+{
+	*found = NULL;
+	for (size_t i = 0; i < walk->thread_count; i++)
+		if (suspect && walk->threads[i].address == suspect->address)
+			*found = &walk->threads[i];
+	return !suspect || (*found && (*found)->ident == suspect->ident && (*found)->native == suspect->native);
+}
+
+/* All of them. */
+static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	struct dt_sampler *s = r->sampler;
+	const struct dt_walk *walk = &s->look.walk;
+	struct dt_walk_thread *found;
+	uint64_t address = a->suspect ? a->suspect->address : 0;
+
+	s->threads = 0;
+	if (dt_look_once(s) < 0)
+		return DT_ATTEMPT_AGAIN;
+	if (!walk->lists_whole || walk->interpreter_count != 1 ||
+	    walk->interpreters[0].address != r->interpreter.address)
+		return DT_ATTEMPT_HARD;
+	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !find_in(walk, a->suspect, &found))
+		return DT_ATTEMPT_AGAIN;
+	if (found)
+		settle_between(r, s->image, &s->arenas[s->current], a->suspect, found);
+	if (found && !is_itself(r, a, found))
+		return DT_ATTEMPT_HARD;
+	if (!stood(r, moment, a))
+		return DT_ATTEMPT_AGAIN;
+	if (found && found->end != DT_WALK_WHOLE && !a->last)
+		return DT_ATTEMPT_LATER;
+	if (dt_recorder_meet(r, walk, NULL) < 0 || !r->simple)
+		return DT_ATTEMPT_HARD;
+	a->suspect = address ? dt_recorder_find(r, address) : NULL;
+	return DT_ATTEMPT_DONE;
+}
+
+/* Can only the suspect have run since the last look? Where nobody counts how often the GIL changes hands, others may
+ * have had it meanwhile. */
+static bool is_alone(const struct dt_recorder *r, const struct attempt_state *a)
+{
+	return a->suspect && (r->count == 1 || dt_walk_gil_counted(r->python)) && same_lists(&a->pulse, &r->pulse) &&
+	       a->pulse.words.switches == r->pulse.words.switches && a->suspect->address == r->suspect;
+}
+
+/* Looks at what can have changed, while the suspect stands. */
+static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	enum dt_attempt rc;
+
+	dt_code_cache_generation(r->sampler->codes, a->pulse.code_generation);
+	rc = is_alone(r, a) ? look_at_one(r, moment, a) : look_at_all(r, moment, a);
+	if (rc != DT_ATTEMPT_DONE)
+		return rc;
+	r->pulse = a->pulse;
+	r->single = a->suspect && !a->running && r->count == 1 && dt_proc_thread_count(r->proc) == 1;
+	r->blocked = a->suspect && !a->running;
+	r->suspect = a->suspect ? a->suspect->address : a->pulse.words.holder;
+	r->slices = a->before.slices;
+	if (a->suspect)
+		dt_recorder_suspect_state(r, a->suspect, a->running ? NULL : &a->call, &a->after);
+	return DT_ATTEMPT_DONE;
+}
+
+/* A process with one thread, which was blocked and has not been on a CPU since: nobody else is there to do anything. */
+static bool sleeps_on(struct dt_recorder *r)
+{
+	struct dt_thread_sched now;
+
+	return r->single && r->blocked && r->count == 1 && r->threads[0].address == r->suspect &&
+	       dt_thread_sched_now(&r->threads[0].files, &now) == 0 && now.slices == r->slices;
+}
+
+enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *moment, bool last, enum dt_taken *taken)
+{
+	struct attempt_state a = {.last = last};
+	enum dt_attempt rc;
+
+	*taken = DT_TAKEN_SAME;
+	if (sleeps_on(r))
+		return DT_ATTEMPT_DONE;
+	rc = find_suspect(r, &a);
+	if (rc != DT_ATTEMPT_DONE)
+		return rc;
+	if (is_alone(r, &a) && r->blocked && a.before.slices == r->slices &&
+	    same_words(&a.pulse.words, &r->pulse.words))
+		return DT_ATTEMPT_DONE;
+	rc = ask_kernel(r, moment, &a);
+	if (rc == DT_ATTEMPT_AWAY)
+		rc = stop_it(r, moment, &a);
+	if (rc == DT_ATTEMPT_DONE)
+		rc = look(r, moment, &a);
+	if (a.stopped)
+		dt_stop_end(moment->stop);
+	*taken = DT_TAKEN_PROVEN;
+	return rc;
+}

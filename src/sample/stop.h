@@ -1,0 +1,34 @@
+/*
+ * Rung 3 for a recording: the calling thread itself stops a thread of the target, looks, and lets it go. See pause.h
+ * for what a stop does, and for the way that a single look takes: that one has a thread for the tracing, which lets go
+ * even if the look hangs. Here there is no time for it; who looks after the recording sees that a stop lasts too long
+ * (dt_stop.began_ns) and ends the process, which ends the stop.
+ *
+ * A thread can only be let go while it is stopped. One that did not stop in time is traced until it does: the stop is
+ * `pending` then, and dt_stop_poll() must be called until it is not.
+ */
+#ifndef DT_SAMPLE_STOP_H
+#define DT_SAMPLE_STOP_H
+
+#include <stdatomic.h>
+
+#include "sample/pause.h"
+
+struct dt_stop {
+	int tid;                   /* that is traced, 0: none */
+	bool pending;              /* it has not stopped yet */
+	_Atomic uint64_t began_ns; /* dt_clock_ns() since when it stands; 0: it does not */
+	uint64_t count, stood_ns;  /* stops so far, and how long they were in all */
+};
+
+/* 0 when the thread stands; -EBUSY (not now), -EPERM (not allowed, or another tracer has it), -ESRCH. ask is asked as
+ * late as can be: may it be stopped? */
+int dt_stop_begin(struct dt_stop *stop, int tid, dt_pause_ask_fn *ask, const void *context);
+
+/* Lets it go on. */
+void dt_stop_end(struct dt_stop *stop);
+
+/* Lets go of a thread that was asked to stop and has done so by now. */
+void dt_stop_poll(struct dt_stop *stop);
+
+#endif

@@ -1,0 +1,276 @@
+"""The flame graph in a browser: what a click, a key and a search do, and that no name does anything."""
+
+import contextlib
+import re
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import chromium
+import recordings
+from harness import ROOT, each, skip, wait_for
+from recordings import hostile, render
+
+NAMES = "{http://www.w3.org/2000/svg}"
+
+@contextlib.contextmanager
+def shown(lines=None, *options, **how):
+    if not chromium.program():
+        skip("chromium is not installed")
+    with tempfile.TemporaryDirectory() as folder, chromium.Page(**how) as page:
+        path = Path(folder) / "a.svg"
+        path.write_bytes(render("svg", lines or recordings.shop(), *options))
+        page.open(path)
+        yield page
+        assert not page.errors and not page.dialogs, (page.errors, page.dialogs)
+        assert set(page.requests) <= {path.as_uri(), (path.parent / "page.html").as_uri()}, page.requests
+
+
+def frames(page):
+    """{name: {x, y, width, shown, text, ...}} of the first frame of each name."""
+    boxes = page.value("""Array.from(document.querySelectorAll(".f"), (f) => {
+        const box = f.querySelector("rect").getBoundingClientRect(), text = f.querySelector("text");
+        return {name: f.querySelector("title").textContent.split("\\n")[0], x: box.x, y: box.y, width: box.width, height: box.height,
+                shown: box.width > 0, text: text ? text.textContent : "", room: text ? text.getComputedTextLength() : 0,
+                classes: f.getAttribute("class").split(" "), focused: f === document.activeElement};
+    })""")
+    found = {}
+    for box in boxes:
+        found.setdefault(box["name"], box)
+    return found
+
+
+def click(page, name, count=1):
+    box = frames(page)[name]
+    page.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, count)
+
+
+def text(page, name):
+    return page.value(f"document.querySelector('.{name}').textContent")
+
+
+def widths(page):
+    return {name: round(box["width"], 1) for name, box in frames(page).items()}
+
+
+def press_reset(page):
+    x, y = page.value("""(() => { const b = Array.from(document.querySelectorAll("button")).find((b) => b.textContent === "Reset")
+        .getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()""")
+    page.click(x, y)
+
+
+RESETS = {"Escape": lambda page: page.key("Escape"), "double click": lambda page: click(page, "rank", 2), "button": press_reset}
+
+
+@each(RESETS)
+def test_a_click_zooms_and_it_can_be_undone(way):
+    with shown() as page:
+        before, at_first = frames(page), widths(page)
+        click(page, "search")
+        after = frames(page)
+        full = before["all"]["width"]
+        assert before["search"]["width"] < 0.7 * full, before["search"]
+        for name in ("all", "handle", "Flask.dispatch_request", "search"):
+            assert abs(after[name]["width"] - full) < 1 and after[name]["y"] == before[name]["y"], (name, after[name])
+        assert "up" in after["handle"]["classes"] and "up" not in after["search"]["classes"]
+        grown = full / before["search"]["width"]
+        for name in ("rank", "features", "distance"):
+            assert abs(after[name]["width"] / before[name]["width"] - grown) < 0.05 * grown, (name, after[name])
+        for name in ("checkout", "main", "Cart.total"):
+            assert not after[name]["shown"], name
+        assert before["tree_apply"]["text"].endswith("\u2026") and after["tree_apply"]["text"].startswith("tree_apply"), after["tree_apply"]
+        RESETS[way](page)
+        assert widths(page) == at_first
+
+
+def truth(pattern):
+    """(milliseconds that match, all) of what is shown."""
+    rows = [line.split("\t") for line in recordings.shop().splitlines()]
+    rows = [row for row in rows if row[3] != "sleeping"]
+    return (sum(float(row[4]) for row in rows if any(re.search(pattern, frame, re.I) for frame in row[5:])),
+            sum(float(row[4]) for row in rows))
+
+
+@each(["sqlalchemy", "^(rank|discount) ", "tokenize|features|DISTANCE"])
+def test_the_search_states_its_share(pattern):
+    # A line has name@file:line where the page has a space.
+    matched, whole = truth(pattern.replace(" ", "@"))
+    with shown() as page:
+        page.key("/")
+        page.type(pattern)
+        assert text(page, "found").startswith(f"{100 * matched / whole:.2f}% matched, "), (text(page, "found"), matched, whole)
+        hits = {name for name, box in frames(page).items() if "hit" in box["classes"]}
+        assert hits and not hits & {"all", "handle", "checkout"}, hits
+        assert all("dim" in box["classes"] for name, box in frames(page).items() if name not in hits)
+        page.key("Escape")
+        assert text(page, "found") == "" and not any({"hit", "dim"} & set(box["classes"]) for box in frames(page).values())
+
+
+def test_a_search_within_a_zoom_and_one_that_is_no_expression():
+    with shown() as page:
+        click(page, "rank")
+        page.key("f", 2)
+        page.type("^distance")
+        own, whole = 640, sum(own for own, _ in recordings.walk(recordings.RANK))
+        assert text(page, "found").startswith(f"{100 * own / whole:.2f}% matched"), text(page, "found")
+        page.key("Escape")
+        page.key("/")
+        page.type("re/__init__.py:186(")
+        assert text(page, "found") == "no frames (taken as plain text)", text(page, "found")
+
+
+def focused(page):
+    return next((name for name, box in frames(page).items() if box["focused"]), None)
+
+
+def test_keys_are_enough():
+    with shown() as page:
+        page.key("ArrowDown")
+        assert focused(page) == "_bootstrap"  # the widest
+        page.key("ArrowLeft")
+        assert focused(page) == "<module>"
+        page.key("ArrowRight")
+        for _ in range(2):
+            page.key("ArrowDown")
+        assert focused(page) == "_worker"
+        page.key("ArrowUp")
+        assert focused(page) == "run" and "run" in text(page, "detail") and "threading.py:994" in text(page, "detail")
+        for _ in range(5):
+            page.key("ArrowDown")
+        before = frames(page)
+        assert focused(page) == "search"
+        page.key("Enter")
+        assert frames(page)["search"]["width"] > 1.5 * before["search"]["width"]
+        page.key("Backspace")
+        assert abs(frames(page)["Flask.dispatch_request"]["width"] - before["all"]["width"]) < 1
+        page.key("Escape")
+        assert widths(page) == {name: round(box["width"], 1) for name, box in before.items()}
+
+
+@each(["down", "up"])
+def test_a_deep_stack_scrolls_under_its_head(way):
+    """Also where scroll bars take some of the width."""
+    lines = recordings.line(1, 1, "t", "running", 100, *(f"f{depth}@/srv/a.py:{depth + 1}" for depth in range(150)))
+    with shown(lines, height=400, scrollbars=True) as page:
+        if way == "up":
+            page.key("i")
+        for _ in range(150):
+            page.key("ArrowDown" if way == "down" else "ArrowUp")
+        box = frames(page)["f149"]
+        assert box["focused"] and 60 <= box["y"] <= 400 - box["height"], box
+        wait_for(lambda: page.value("document.querySelector('.title').getBoundingClientRect().y") < 30, "the head follows")
+        assert page.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_next_match_flip_and_help():
+    with shown() as page:
+        page.key("/")
+        page.type("^(load|sub) ")
+        page.key("Enter")
+        assert focused(page) == "load"
+        page.key("n")
+        assert focused(page) == "sub"
+        page.key("n")
+        assert focused(page) == "load"
+        page.key("N", 8)
+        assert focused(page) == "sub"
+        page.key("Escape")
+        assert frames(page)["all"]["y"] < frames(page)["search"]["y"]
+        page.key("i")
+        upside = frames(page)
+        assert upside["all"]["y"] > upside["search"]["y"] > upside["rank"]["y"]
+        page.key("?", 8)
+        assert page.value("document.activeElement.textContent") == "Close"
+        page.key("Escape")
+        assert page.value("document.querySelector('.keys').getBoundingClientRect().width") == 0
+        assert frames(page)["all"]["y"] == upside["all"]["y"]
+
+
+def test_the_mouse_tells_of_a_frame():
+    with shown() as page:
+        box = frames(page)["discount"]
+        page.move(box["x"] + 3, box["y"] + 3)
+        told = text(page, "detail")
+        assert "discount" in told and "/srv/shop/shop/cart.py:91" in told and re.match(r"609 ms, 3\.32%, \d+ samples", told), told
+
+
+@each([(1200, "light"), (700, "dark")])
+def test_text_stays_in_its_box(how):
+    with shown(width=how[0], scheme=how[1]) as page:
+        for turn in ("at first", "zoomed", "resized"):
+            if turn == "zoomed":
+                click(page, "search")
+            elif turn == "resized":
+                page.look(950, 600, how[1])
+            width = 950 if turn == "resized" else how[0]
+            wait_for(lambda: abs(frames(page)["all"]["width"] - (width - 24)) < 2, f"{turn}: {width} pixels")
+            for name, box in frames(page).items():
+                assert not box["shown"] or box["room"] <= box["width"], (turn, name, box)
+        back = page.value("getComputedStyle(document.documentElement).backgroundColor")
+        assert back == ("rgb(255, 255, 255)" if how[1] == "light" else "rgb(20, 23, 28)"), back
+
+
+def test_paper_is_white_and_has_no_buttons():
+    with shown(scheme="dark") as page:
+        page.look(1000, 700, "dark", media="print")
+        assert page.value("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.value("document.querySelector('.bar').getBoundingClientRect().width") == 0
+
+
+def test_no_name_does_anything():
+    with shown(hostile(), "threads") as page:
+        assert page.value("document.querySelectorAll('script').length") == 1
+        kinds = page.value("Array.from(new Set(Array.from(document.querySelectorAll('.frames *'), (e) => e.localName)))")
+        assert set(kinds) == {"g", "title", "rect", "text", "tspan"}, kinds
+        for name in list(frames(page))[:12]:
+            click(page, name)
+            page.key("Escape")
+        page.key("/")
+        page.type("alert|script|<")
+        assert " matched" in text(page, "found")
+        page.value("alert('this is what would be seen')")
+        assert page.dialogs == ["this is what would be seen"]
+        page.dialogs.clear()
+        assert any("</title><script>alert(1)</script>" == name for name in frames(page)), list(frames(page))
+
+
+def test_in_a_page_it_is_a_picture():
+    with shown() as page:
+        folder = Path(page.value("decodeURIComponent(location.pathname)")).parent
+        (folder / "page.html").write_text('<!doctype html><img src="a.svg" width="600">')
+        page.open(folder / "page.html")
+        size = page.value("(({naturalWidth, naturalHeight, width, height}) => [naturalWidth, naturalHeight, width, height])(document.images[0])")
+        assert size[0] == 1200 and size[2] == 600 and abs(size[3] - size[1] / 2) <= 1, size
+
+
+@each(["shop", "hostile"])
+def test_without_its_script_it_is_right(what):
+    lines = recordings.shop() if what == "shop" else hostile()
+    root = ElementTree.fromstring(render("svg", lines, "threads"))
+    boxes = root.findall(f"{NAMES}svg/{NAMES}g")
+    scale, path = None, {}
+    assert len(boxes) > 20
+    for box in boxes:
+        depth, start, total, _ = map(int, box.get("data-d").split())
+        rect = box.find(f"{NAMES}rect")
+        x, width = float(rect.get("x")), float(rect.get("width"))
+        scale = scale or 1176 / total
+        assert abs(x - start * scale) < 0.02 and 0.69 * total * scale - 0.02 <= width <= total * scale, ElementTree.tostring(box)
+        assert float(rect.get("y")) == 19 * depth
+        if depth:
+            above = path[depth - 1]
+            assert above[0] <= start and start + total <= above[0] + above[1], ElementTree.tostring(box)
+        path[depth] = (start, total)
+        label = box.find(f"{NAMES}text")
+        if label is not None:
+            assert sum(map(len, label.itertext())) * 7.25 <= total * scale, ElementTree.tostring(box)
+    assert len(render("svg", lines, "threads")) < 200000
+
+
+def test_nothing_is_loaded_from_elsewhere():
+    text = render("svg", recordings.shop()).decode()
+    assert set(re.findall(r"[a-z]+://[^\s\"'<>)]+", text)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}
+    for word in ("@import", "url(", "innerHTML", "eval(", "fetch(", "XMLHttpRequest", "href"):
+        assert word not in text, word
+    for name in ("flamegraph.js", "flamegraph.css"):
+        assert (ROOT / "src" / "format" / name).exists()

@@ -1,0 +1,430 @@
+"""darter record: who is recorded, programs that are started, signals, what is said, and what is refused."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import schema
+from harness import DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, darter, each, on_terminal, process_state, target, wait_for
+from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
+
+NO_SUCH_PID = 2**31 - 1  # above every pid_max
+WITH_GIL = [python for python in SOME_SHAPES if not python.threaded]
+HUM = str(TARGETS / "hum.py")
+# Computes until it is told to end, by its input.
+UNTIL_TOLD = """
+import sys, threading
+def count():
+    n = 0
+    while not told: n = (n + 1) & 0xffff
+told = []
+worker = threading.Thread(target=count)
+worker.start()
+print('begun', flush=True)
+line = sys.stdin.readline()
+told.append(line)
+worker.join()
+print('told ' + line.strip(), flush=True)
+print('an error', file=sys.stderr, flush=True)
+sys.exit(7)
+"""
+
+
+@each(WITH_GIL)
+def test_a_running_program_is_recorded(python):
+    with target(python, "hum.py") as program, folder() as here:
+        file = here / "hum.darter"
+        done = darter("record", "-d", "1", "-r", "200", "-o", file, program.pid, check=0)
+        seen = [(path, weight) for path, weight in stacks(file) if "[" not in path[-1]]
+        assert seen and all(re.fullmatch(r"spin \(hum.py:1[0-4]\)", path[-1]) for path, _ in seen), seen
+        assert all([frame.split(" (")[0] for frame in path] == ["<module>", "main", "spin"] for path, _ in seen), seen
+        assert processes(file) == {program.pid}
+        # Idle threads are recorded, and shown when they are asked for.
+        assert "wait_here" not in functions(file) and "wait_here" in functions(file, "--idle")
+        assert re.search(rf"^Recorded process {program.pid} \(", done.stderr, re.M), done.stderr
+        assert "Quality: " in done.stderr and f"darter: written to {file}\n" in done.stderr, done.stderr
+        assert done.stdout == ""
+        assert sorted(path.name for path in here.iterdir()) == ["hum.darter"]
+
+
+def test_the_summary_alone():
+    """It is the result then: it goes to stdout, and no file is kept."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        env = {"TMPDIR": str(here)}
+        done = darter("record", "-d", "0.5", "-f", "text", program.pid, check=0, env=env)
+        assert done.stdout.startswith(f"Recorded process {program.pid} ("), done.stdout
+        assert re.search(r"% .* spin \(hum.py:\d+\)$", done.stdout, re.M), done.stdout
+        assert done.stderr.startswith("darter: recording process") and "Quality" not in done.stderr, done.stderr
+        quiet = darter("record", "-q", "-d", "0.1", "-f", "text", program.pid, check=0, env=env)
+        assert quiet.stderr == "" and "Quality: " in quiet.stdout
+        assert list(here.iterdir()) == []
+
+
+def test_a_name_is_made():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-d", "0.3", program.pid], here) as recorder:
+            recorder.end(None)
+            (file,) = here.glob("*.svg")
+            assert re.fullmatch(rf"hum-{program.pid}-\d{{8}}-\d{{6}}.svg", file.name), file
+            assert f"darter: written to {file.name}\n" in recorder.errors
+        assert "<svg" in file.read_text() and "spin" in file.read_text()
+        assert {path.name for path in here.iterdir()} == {file.name, "stderr.log"}
+
+
+def test_stdout():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        env = {"TMPDIR": str(here)}
+        done = darter("record", "-d", "0.3", "-f", "folded", "-o", "-", program.pid, check=0, env=env)
+        assert re.fullmatch(r"(.+ \d+\n)+", done.stdout) and "spin" in done.stdout, done.stdout
+        assert "Quality: " in done.stderr
+        piped = subprocess.run([DARTER, "record", "-q", "-d", "0.3", "-f", "darter", "-o", "-", str(program.pid)],
+                               stdout=subprocess.PIPE, env={**os.environ, **env}, timeout=DEADLINE, check=True)
+        (here / "piped").write_bytes(piped.stdout)
+        assert "spin" in functions(here / "piped")
+        assert darter("report", here / "piped", check=0).stderr == ""
+        assert [path.name for path in here.iterdir()] == ["piped"]
+
+
+def test_a_reader_that_goes_away():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        process = subprocess.Popen([DARTER, "record", "-q", "-d", "0.3", "-f", "text", str(program.pid)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(here)})
+        process.stdout.close()
+        assert process.stderr.read() == b"" and process.wait(DEADLINE) == 0
+        process.stderr.close()
+        assert list(here.iterdir()) == []
+
+
+def test_json():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        done = darter("record", "--json", "-q", "-d", "0.5", "-r", "50", "-o", here / "a.svg", program.pid, NO_SUCH_PID, check=4)
+        document = json.loads(done.stdout)
+        schema.check(document, schema.load("record"))
+        assert document["files"] == [str(here / "a.svg")] and document["format"] == "svg"
+        assert document["reason"] == "duration" and document["processes"] == 1 and document["rate"] == 50
+        assert document["duration_ns"] >= 5 * 10**8 and document["samples"] >= document["rounds"] > 0
+        assert [(error["pid"], error["code"]) for error in document["errors"]] == [(NO_SUCH_PID, "not found")]
+
+
+# ---- who is recorded ----
+
+
+def test_one_wrong_process_does_not_stop_the_others():
+    with target(SYSTEM, "hum.py") as one, target(SYSTEM, "sleeper.py") as two, folder() as here:
+        done = darter("record", "-d", "0.5", "-o", here / "a.darter", one.pid, NO_SUCH_PID, "-p", two.pid, check=4)
+        assert f"there is no process {NO_SUCH_PID}" in done.stderr
+        assert processes(here / "a.darter") == {one.pid, two.pid}
+        assert {"spin", "nap"} <= functions(here / "a.darter", "--idle")
+
+
+def test_nothing_is_left_where_nothing_can_be_recorded():
+    with folder() as here, subprocess.Popen(["sleep", "1000"]) as other:
+        try:
+            for words, code, part in (([NO_SUCH_PID], 4, "there is no process"), ([other.pid], 4, "no Python"),
+                                      (["--name", "no such needle 81a"], 4, "no Python process has a command line")):
+                done = darter("record", "-d", "1", "-o", here / "a.svg", *words, check=code)
+                assert part in done.stderr and done.stdout == "", done.stderr
+                assert list(here.iterdir()) == []
+        finally:
+            other.kill()
+
+
+@each(WITH_GIL)
+def test_children_join(python):
+    """Forked, spawned, and shells that become Python; what is no Python does no harm."""
+    with target(python, "nursery.py") as program, folder() as here:
+        born = []
+
+        def have(how):
+            program.send(how)
+            line = program.wait_line(lambda line: line.startswith("child ") and int(line.split()[1]) not in born)
+            born.append(int(line.split()[1]))
+            return born[-1]
+
+        file = here / "a.darter"
+        try:
+            first = have("fork")
+            stranger = have("stranger")
+            with Recorder(["-s", "-v", "-o", file, program.pid], here) as recorder:
+                wait_recorded(file, first)
+                for how in ("fork", "stranger", "spawn", "shell", "fork"):
+                    pid = have(how)
+                    if how != "stranger":
+                        recorder.wait_said(f"process {pid} joined")
+                        wait_recorded(file, pid)
+                recorder.end()
+                said = re.findall(r"^darter: (\w+)", recorder.errors, re.M)
+                assert said == ["recording", *["process"] * 4, "written"], recorder.errors
+            assert stranger not in processes(file)
+            assert {"rest_here", "spin", "main"} <= functions(file, "--idle")
+        finally:
+            for pid in born:
+                os.kill(pid, signal.SIGKILL)
+
+
+def test_children_of_a_shell():
+    """It is no Python itself, and its children come one after the other."""
+    line = f"'{SYSTEM.path}' -c pass; '{SYSTEM.path}' '{HUM}' & read line; kill $!; wait; exit 0"
+    with folder() as here, subprocess.Popen(["sh", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as shell:
+        with Recorder(["--children", "-o", "a.darter", shell.pid], here) as recorder:
+            wait_for(lambda: (here / "a.darter").exists() and "spin" in darter("report", "-q", here / "a.darter").stdout, "the child")
+            shell.stdin.write(b"end\n")
+            shell.stdin.close()
+            recorder.end(None)
+            assert "processes ended\n" in recorder.errors or "the process ended\n" in recorder.errors, recorder.errors
+        assert shell.wait(DEADLINE) == 0
+
+
+def test_new_matches_join():
+    needle = f"needle-{os.getpid()}"
+    with target(SYSTEM, "sleeper.py", needle) as one, folder() as here:
+        file = here / "a.darter"
+        with Recorder(["--name", f"(sleeper|hum)[.]py {needle}$", "-o", file], here) as recorder:
+            wait_recorded(file, one.pid)
+            with target(SYSTEM, "hum.py", needle) as two, target(SYSTEM, "hum.py", needle + "-not") as three:
+                wait_recorded(file, two.pid)
+                recorder.end()
+                assert processes(file) == {one.pid, two.pid}, three.pid
+
+
+def test_it_ends_with_the_process():
+    with target(SYSTEM, "steps.py") as program, folder() as here:
+        with Recorder(["-o", "a.darter", program.pid], here) as recorder:
+            wait_recorded(here / "a.darter", program.pid)
+            program.send("go on")
+            program.send("and end")
+            assert program.wait() == 0
+            recorder.end(None)
+            assert "darter: the process ended\n" in recorder.errors
+        assert darter("report", here / "a.darter", check=0).stderr == ""
+
+
+def test_many_processes():
+    with target(SYSTEM, "family.py", "60") as program, folder() as here:
+        darter("record", "-s", "-r", "20", "-d", "2", "-o", here / "a.darter", program.pid, check=0)
+        assert len(processes(here / "a.darter")) == 61
+
+
+# ---- programs that are started ----
+
+
+@each([python for python in WITH_GIL if not python.root])  # another root would need another copy of the script
+def test_a_program_is_started(python):
+    python.demand()
+    with folder() as here:
+        argv = [DARTER, "record", "-o", here / "a.darter", "--", *python.argv, HUM]
+        process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        try:
+            assert process.stdout.readline() == "ready\n"
+            wait_for(lambda: "spin" in darter("report", "-q", here / "a.darter").stdout, "it is recorded")
+            process.terminate()  # which is for the program
+            errors = process.communicate(timeout=DEADLINE)[1]
+            assert process.returncode == 128 + signal.SIGTERM, errors
+        finally:
+            process.kill()
+        assert re.match(r"Recorded (process \d+ |\d+ processes)", errors) and "written to" in errors, errors
+        assert darter("report", here / "a.darter", check=0).stderr == ""
+
+
+def test_input_output_and_exit_code_are_the_programs():
+    with folder() as here:
+        process = subprocess.Popen([DARTER, "record", "-q", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c", UNTIL_TOLD],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout.readline() == "begun\n"
+            wait_for(lambda: "count" in darter("report", "-q", here / "a.darter").stdout, "it is recorded")
+            out, errors = process.communicate("the word\n", timeout=DEADLINE)
+        finally:
+            process.kill()
+        assert (out, errors, process.returncode) == ("told the word\n", "an error\n", 7)
+        assert "count" in functions(here / "a.darter")
+
+
+def test_what_a_program_inherits():
+    """Nothing of a recording: no open files, limits, blocked or ignored signals, priorities."""
+    script = ("import os, resource, signal; print(sorted(os.listdir('/proc/self/fd'))[:-1] or 0, "
+              "resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(15), signal.pthread_sigmask(signal.SIG_BLOCK, []), "
+              "[line for line in open('/proc/self/status') if line.startswith('Sig')][2:], os.sched_getscheduler(0), "
+              "len(os.sched_getaffinity(0)))")
+    argv = [*SYSTEM.argv, "-S", "-c", script]
+    how = {"capture_output": True, "text": True, "timeout": DEADLINE, "stdin": subprocess.DEVNULL}
+    with folder() as here:
+        for pipe in (signal.SIG_IGN, signal.SIG_DFL):
+            def prepare(pipe=pipe):
+                signal.signal(signal.SIGPIPE, pipe)
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGTERM])
+
+            alone = subprocess.run(argv, preexec_fn=prepare, restore_signals=False, check=True, **how).stdout
+            recorded = subprocess.run([DARTER, "record", "-q", "-o", here / "a.svg", "--", *argv], preexec_fn=prepare,
+                                      restore_signals=False, check=True, **how).stdout
+            assert recorded == alone
+
+
+@each([
+    (["sh", "-c", "exit 3"], 3, "nothing was recorded: no Python was found in 'sh'"),
+    (["sh", "-c", "kill -KILL $$"], 128 + 9, "nothing was recorded"),
+    (["no-such-program-81a"], 4, "'no-such-program-81a' cannot be started: No such file or directory\n  there is no such program"),
+    (["/etc/passwd"], 3, "'/etc/passwd' cannot be started: Permission denied\n  a script that is not executable"),
+    ([], 2, "which program? None stands behind --"),
+])
+def test_other_programs(case):
+    words, code, part = case
+    with folder() as here:
+        done = darter("record", "-o", here / "a.svg", "--", *words, check=code)
+        assert part in done.stderr, done.stderr
+        assert list(here.iterdir()) == []
+
+
+def test_a_program_that_goes_on_after_the_duration():
+    with folder() as here:
+        process = subprocess.Popen([DARTER, "record", "-d", "0.5", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c", UNTIL_TOLD],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            for line in process.stderr:
+                if "goes on; it is waited for" in line:
+                    break
+            assert darter("report", here / "a.darter", check=0).stderr == ""
+            assert process.poll() is None
+            out, _ = process.communicate("now\n", timeout=DEADLINE)
+        finally:
+            process.kill()
+        assert "told now\n" in out and process.returncode == 7
+
+
+def test_ctrl_c_is_for_the_program():
+    """It reaches both, and the program decides: this one goes on, and ends with an exit code of its own."""
+    script = ("import sys, time\nfor i in range(3):\n    try:\n        print('waiting', flush=True)\n        time.sleep(3600)\n"
+              "    except KeyboardInterrupt:\n        print('caught', flush=True)\nsys.exit(9)")
+    with folder() as here:
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(here)
+            os.execv(DARTER, [str(DARTER), "record", "-o", "a.darter", "--", *map(str, SYSTEM.argv), "-c", script])
+        seen, end = b"", time.monotonic() + DEADLINE
+        sent = 0
+        while time.monotonic() < end:
+            if not select.select([terminal], [], [], 1)[0]:
+                continue
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not data:
+                break
+            seen += data
+            if seen.count(b"waiting\r\n") > sent:
+                sent += 1
+                os.write(terminal, b"\x03")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9, seen
+        os.close(terminal)
+        assert seen.count(b"caught\r\n") == 3 and b"\rrecording " not in seen, seen
+        assert darter("report", here / "a.darter", check=0).stderr == ""
+
+
+# ---- signals ----
+
+
+@each([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_and_write(number):
+    def block():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        for how in ({}, {"preexec_fn": block}):
+            with Recorder(["-o", "a.darter", program.pid], here, **how) as recorder:
+                wait_recorded(here / "a.darter", program.pid)
+                recorder.end(number)
+                assert "Quality: " in recorder.errors and "written to a.darter" in recorder.errors
+            assert darter("report", here / "a.darter", check=0).stderr == ""
+            (here / "a.darter").unlink()
+        assert process_state(program.pid) == "R"
+
+
+def test_nohup():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-o", "a.svg", program.pid], here,
+                      preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as recorder:
+            wait_recorded(here / "a.svg.part.darter", program.pid)
+            recorder.send(signal.SIGHUP)
+            recorder.send(signal.SIGUSR1)
+            recorder.wait_said("written so far to a.svg")
+            assert recorder.process.poll() is None
+            recorder.end()
+
+
+# ---- on a terminal ----
+
+
+def test_progress_on_a_terminal():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        out = on_terminal("record", "-d", "1.5", "-o", here / "a.svg", program.pid, columns=100)
+        lines = re.findall(r"\r(recording [^\r\n]*)", out)
+        assert lines and all(len(line) < 100 for line in lines), out
+        assert re.match(r"recording \d\.\d s: \d+ samples, \d+ rounds/s, 1 process, unseen \d+\.\d%, \d+\.\d kB *$", lines[-1]), lines
+        assert re.search(r"\r {20,}\r", out)  # it is taken away
+        assert "\x1b[" in out.split("Recorded process")[1]
+        narrow = on_terminal("record", "-d", "1.5", "-o", here / "a.svg", program.pid, columns=30)
+        assert all(len(line) < 30 for line in re.findall(r"\r(recording [^\r\n]*)", narrow)), narrow
+        assert "\rrecording" not in on_terminal("record", "-q", "-d", "1", "-o", here / "a.svg", program.pid)
+
+
+# ---- what is refused ----
+
+
+@each([
+    (["-r", "0", "1"], "'0': from 1 to 1000000 samples per second are possible"),
+    (["-r", "-5", "1"], "'-5': from 1 to 1000000"),
+    (["--rate=2000000", "1"], "'2000000': from 1 to 1000000"),
+    (["-r", "fast", "1"], "'fast' is not a number of samples per second"),
+    (["-r", "nan", "1"], "'nan' is not a number"),
+    (["-d", "-1", "1"], "'-1' is not a number of seconds\n  other units stand behind the number"),
+    (["-d", "0", "1"], "from 0.001 s"),
+    (["-d", "1y", "1"], "'1y' is not a number of seconds"),
+    (["-f", "xml", "1"], "there is no format 'xml'\n  text: "),
+    (["-o", "a.xyz", "1"], "which format is 'a.xyz' to have?"),
+    (["-o", "", "1"], "an empty text is no name"),
+    (["-o", "no/such/a.svg", "1"], "there is no directory 'no/such/'\n  This makes it:\n      mkdir -p no/such/"),
+    (["-o", ".", "1"], "'.' is a directory: a file is needed"),
+    (["-o", "sub/", "1"], "there is no directory 'sub/'"),
+    (["--hide", "a(b", "1"], "'a(b' is not a POSIX extended regular expression"),
+    (["--thread-name", "[", "1"], "'[' is not a POSIX extended regular expression"),
+    (["--name", "a(b"], "'a(b' is not a POSIX extended regular expression"),
+    (["--cpu", "--gil", "1"], "--cpu and --gil exclude each other"),
+    (["--keep", "3", "1"], "--rotate is missing"),
+    (["--rotate", "1", "-f", "text", "1"], "--rotate needs files"),
+    (["--json", "-o", "-", "1"], "--json and -o - are two results for stdout"),
+    (["--json", "-f", "text", "1"], "--json and -f text are two results"),
+    (["--pause", "sometimes", "1"], "is none of: auto never always"),
+    (["--perch", "on", "1"], "is none of: auto off"),
+    ([], "which process?"),
+    (["-d", "1"], "a program behind --"),
+    (["python3", "app.py"], "'darter record -- python3'"),
+    (["1", "--", "python3"], "exclude each other"),
+])
+def test_what_makes_no_sense_is_refused(case):
+    words, part = case
+    with folder() as here:
+        done = subprocess.run([DARTER, "record", *words], cwd=here, capture_output=True, text=True, timeout=DEADLINE)
+        assert done.returncode == 2 and part in done.stderr, done
+        assert done.stdout == "" and list(here.iterdir()) == []
+
+
+@each([["--pause=never"], ["--pause=always"], ["--nonblocking"], ["--perch=off"], ["--perch=off", "--pause=never"], ["-r", "1"],
+       ["-r", "20000"], ["-d", "300ms"]])
+def test_ways_to_look(words):
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        length = [] if "-d" in words else ["-d", "0.5"]
+        darter("record", "-q", *length, *words, "-o", here / "a.darter", program.pid, check=0)
+        shown = darter("report", here / "a.darter", "--idle", check=0).stdout
+        assert ("stacks by beside" in shown) == (words[0] == "--perch=off" or words[-1] == "20000"), shown
+        assert words[-1] == "1" or "spin" in shown or "[running, stack not seen]" in shown, shown
+
+

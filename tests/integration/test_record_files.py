@@ -1,0 +1,248 @@
+"""Where recordings are written: data while they go on, full disks, results that cannot be written, rotation."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+
+from harness import DARTER, DEADLINE, SYSTEM, darter, each, need_program, need_root, target, wait_for
+from recordings import Recorder, folder, functions, processes, wait_recorded
+
+
+def names(here):
+    return {path.name for path in here.iterdir()} - {"stderr.log"}
+
+
+def test_what_a_killed_darter_leaves():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-o", "a.svg", program.pid], here) as recorder:
+            wait_recorded(here / "a.svg.part.darter", program.pid)
+            recorder.end(signal.SIGKILL, check=-signal.SIGKILL)
+        assert names(here) == {"a.svg.part.darter"}
+        done = darter("report", here / "a.svg.part.darter", "-o", here / "a.svg", check=0)
+        assert "was cut off before its end" in done.stderr
+        assert "spin" in (here / "a.svg").read_text()
+        # The next one does not touch it.
+        before = (here / "a.svg.part.darter").read_bytes()
+        with Recorder(["-o", "a.svg", program.pid], here) as recorder:
+            wait_recorded(here / "a.svg.part-2.darter", program.pid)
+            recorder.end()
+        assert names(here) == {"a.svg", "a.svg.part.darter"}
+        assert (here / "a.svg.part.darter").read_bytes() == before
+
+
+@each(["svg", "darter"])
+def test_an_output_is_replaced_when_the_new_one_is_whole(extension):
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        output = here / f"a.{extension}"
+        output.write_text("the old one")
+        output.chmod(0o640)
+        with Recorder(["-o", output, program.pid], here) as recorder:
+            wait_recorded(here / f"a.{extension}.part.darter", program.pid)
+            assert output.read_text() == "the old one"
+            recorder.end()
+        assert names(here) == {output.name}
+        assert b"the old one" not in output.read_bytes()
+        if extension == "darter":
+            assert "spin" in functions(output)
+        else:
+            assert output.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_stays_a_link():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        (here / "real").mkdir()
+        (here / "a.svg").symlink_to("real/b.svg")
+        (here / "real" / "b.svg").write_text("old")
+        darter("record", "-q", "-d", "0.2", "-o", here / "a.svg", program.pid, check=0)
+        assert (here / "a.svg").is_symlink() and "<svg" in (here / "real" / "b.svg").read_text()
+        assert names(here) == {"a.svg", "real"} and names(here / "real") == {"b.svg"}
+
+
+def test_devices_and_pipes_are_written_to():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        env = {"TMPDIR": str(here)}
+        darter("record", "-q", "-d", "0.2", "-o", "/dev/null", program.pid, check=0, env=env)
+        shown = darter("record", "-q", "-d", "0.2", "-f", "folded", "-o", "/dev/stdout", program.pid, check=0, env=env).stdout
+        assert "spin" in shown, shown
+        done = darter("record", "-q", "-d", "0.2", "-f", "folded", "-o", "/dev/full", program.pid, check=1, env=env)
+        assert "No space left on device" in done.stderr and "The recording is kept in " in done.stderr
+        (kept,) = here.iterdir()
+        assert str(kept) in done.stderr and "spin" in functions(kept)
+
+
+def test_a_signal_while_it_is_written():
+    """A pipe that nobody reads keeps it writing; the second signal ends that, and the data is kept."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        os.mkfifo(here / "pipe.svg")
+        with Recorder(["-o", "pipe.svg", program.pid], here, env={"TMPDIR": str(here)}) as recorder:
+            recorder.wait_said("recording process")
+            recorder.send(signal.SIGINT)
+            recorder.wait_said("darter itself took")
+            # It may not have come to the pipe yet: the signal is sent until it has.
+            def ended():
+                recorder.send(signal.SIGINT)
+                return recorder.process.poll() is not None
+
+            wait_for(ended, "it ends")
+            assert recorder.process.returncode == 1, recorder.errors
+            kept = re.search(r"not written; the recording is in (\S+)", recorder.errors)[1]
+        assert darter("report", kept, check=0).stderr == ""
+        os.unlink(kept)
+
+
+def test_a_result_that_cannot_be_written_at_the_end():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-o", "a.svg", program.pid], here) as recorder:
+            wait_recorded(here / "a.svg.part.darter", program.pid)
+            (here / "a.svg").mkdir()
+            recorder.end(check=1)
+            assert "'a.svg' is a directory" in recorder.errors
+            assert "\n      darter report a.svg.part.darter -o a.svg\n" in recorder.errors, recorder.errors
+        assert "spin" in functions(here / "a.svg.part.darter")
+
+
+def test_an_unwritable_output_is_found_at_once():
+    with target(SYSTEM, "hum.py") as program:
+        done = darter("record", "-o", "/proc/a.svg", program.pid, check=1)
+        assert "'/proc/a.svg.part.darter' cannot be written: " in done.stderr, done.stderr
+        long = "x" * 250 + ".svg"
+        done = darter("record", "-o", f"/tmp/{long}", program.pid, check=1)
+        assert "File name too long" in done.stderr
+
+
+def test_what_may_not_be_written_is_found_at_once():
+    need_root()
+    with target(SYSTEM, "hum.py", wrap=("setpriv", "--reuid=65534", "--clear-groups")) as program, folder() as here:
+        (here / "a.svg").touch()
+        os.chmod(here, 0o755)
+        for output in (here / "a.svg", here / "b.svg"):
+            done = darter("record", "-o", output, program.pid, check=1,
+                          wrap=("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"))
+            assert "cannot be written: Permission denied\n  give a file in a directory where you may write" in done.stderr
+        assert names(here) == {"a.svg"} and (here / "a.svg").read_bytes() == b""
+
+
+# ---- full disks ----
+
+
+@each(["svg", "darter"])
+def test_a_full_disk(extension):
+    """The data goes on in another place, in one piece."""
+    need_root()
+    need_program("mount")
+    with target(SYSTEM, "thread_churn.py") as program, folder() as here:
+        disk, other = here / "disk", here / "other"
+        disk.mkdir(), other.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], check=True)
+        try:
+            with Recorder(["-r", "500", "-o", f"disk/a.{extension}", program.pid], here,
+                          env={"TMPDIR": str(other)}) as recorder:
+                recorder.wait_said("recording process")
+                with open(disk / "ballast", "wb", buffering=0) as ballast:
+                    while True:
+                        try:
+                            ballast.write(b"x" * 4096)
+                        except OSError:
+                            break
+                    recorder.wait_said("No space left on device: it goes on in ")
+                    moved = here / re.search(r"goes on in (\S+)", recorder.errors)[1]
+                    assert moved.parent == other and names(disk) == {"ballast"}
+                    size = moved.stat().st_size
+                    wait_for(lambda: moved.stat().st_size > size, "it goes on there")
+                    recorder.end(check=1)
+                assert f"The recording is kept in {moved}" in recorder.errors, recorder.errors
+            assert names(disk) == {"ballast"}
+            done = darter("report", moved, check=0)
+            assert done.stderr == "" and re.search(r"late \d+", done.stdout)
+            assert processes(moved) == {program.pid}
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+
+def test_a_disk_that_is_full_from_the_beginning():
+    need_root()
+    need_program("mount")
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        disk = here / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk], check=True)
+        try:
+            (disk / "ballast").write_bytes(b"x" * 4096)
+            done = darter("record", "-o", disk / "a.svg", program.pid, check=1)
+            assert "No space left on device" in done.stderr and names(disk) == {"ballast"}, done.stderr
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+
+def test_a_limit_of_file_sizes():
+    """The signal that comes with it does not end darter, and nothing is lost that can be kept."""
+    with target(SYSTEM, "thread_churn.py") as program, folder() as here:
+        def bound():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+        with Recorder(["-r", "500", "-o", "a.darter", program.pid], here, preexec_fn=bound) as recorder:
+            recorder.wait_said("File too large")
+            assert "and there is no other place for it; it is kept in memory" in recorder.errors
+            recorder.end(check=1)
+        assert processes(here / "a.darter") == {program.pid}
+
+
+# ---- SIGUSR1, rotation ----
+
+
+@each(["svg", "darter", "text"])
+def test_what_is_there_is_written(kind):
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        output = here / f"a.{kind}"
+        words = ["-f", "text"] if kind == "text" else ["-o", output]
+        with Recorder([*words, program.pid], here) as recorder:
+            recorder.wait_said("recording process")
+            if kind == "text":
+                recorder.send(signal.SIGUSR1)
+                assert recorder.process.stdout.readline().startswith(b"Recorded process")
+            else:
+                for _ in range(2):
+                    said = recorder.errors.count("written so far")
+                    recorder.send(signal.SIGUSR1)
+                    wait_for(lambda said=said: recorder.errors.count("written so far") > said, "it is written")
+                    assert recorder.process.poll() is None
+                if kind == "svg":
+                    assert "</svg>" in output.read_text()
+                else:
+                    assert processes(output) == {program.pid}
+            recorder.end()
+        assert names(here) == (set() if kind == "text" else {output.name})
+        if kind == "darter":
+            assert darter("report", output, check=0).stderr == "" and "spin" in functions(output)
+
+
+@each(["svg", "darter"])
+def test_rotation(kind):
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-v", "--rotate", "300ms", "--keep", "2", "-o", f"a.{kind}", program.pid], here) as recorder:
+            wait_for(lambda: recorder.errors.count("written to") >= 5 or recorder.process.poll() is not None, "some files")
+            recorder.end()
+            written = re.findall(r"written to (\S+)", recorder.errors)
+        assert len(written) == len(set(written)) >= 6, recorder.errors
+        assert all(re.fullmatch(rf"a-\d{{8}}-\d{{6}}(-\d+)?\.{kind}", name) for name in written), written
+        assert names(here) == set(written[-2:])
+        if kind == "darter":
+            for name in written[-2:]:
+                assert darter("report", here / name, check=0).stderr == ""
+            assert "spin" in functions(here / written[-2]) and processes(here / written[-2]) == {program.pid}
+
+
+def test_rotation_of_made_names_and_the_sum():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        done = subprocess.run([DARTER, "record", "--json", "-q", "-d", "1s", "--rotate", "0.3", "-f", "folded", str(program.pid)],
+                              cwd=here, capture_output=True, text=True, timeout=DEADLINE, check=True)
+        document = json.loads(done.stdout)
+        assert set(document["files"]) == names(here) and len(document["files"]) >= 3, document
+        assert document["duration_ns"] >= 10**9 and document["processes"] == 1, document
+        for name in document["files"]:
+            assert re.fullmatch(rf"hum-{program.pid}-\d{{8}}-\d{{6}}(-\d+)?\.folded", name), name
+        total = sum(int(line.rpartition(" ")[2]) for name in document["files"] for line in (here / name).read_text().splitlines())
+        assert total > 500000, total  # microseconds

@@ -1,0 +1,127 @@
+"""darter report: every format, what counts and what is shown, and files that are cut off or damaged."""
+
+import json
+import os
+import re
+
+from harness import SYSTEM, darter, each, target
+from recordings import folder, functions, stacks
+
+BEGINNINGS = {"text": "Recorded process ", "svg": "<?xml", "folded": "<module>", "speedscope": '{"$schema"', "chrome": '{"displayTimeUnit"'}
+NAMES = {"text": None, "svg": "a.svg", "folded": "a.folded", "speedscope": "a.json", "chrome": "a.trace.json"}
+
+
+def recording(here, name="hum.py", *words):
+    with target(SYSTEM, name) as program:
+        darter("record", "-q", "-d", "1.5", *words, "-o", here / "a.darter", program.pid, check=0)
+        return here / "a.darter", program.pid
+
+
+@each(BEGINNINGS)
+def test_every_format(name):
+    with folder() as here:
+        file, _ = recording(here)
+        by_name = darter("report", file, "-f", name, check=0)
+        assert by_name.stdout.startswith(BEGINNINGS[name]) and by_name.stderr == "", by_name
+        assert "spin" in by_name.stdout
+        if name in ("speedscope", "chrome"):
+            json.loads(by_name.stdout)
+        if NAMES[name]:
+            darter("report", file, "-o", here / NAMES[name], check=0)
+            assert (here / NAMES[name]).read_text() == by_name.stdout
+        piped = darter("report", "-", "-f", name, check=0, wrap=("sh", "-c", f'exec "$@" < {file}', "sh"))
+        assert piped.stdout == by_name.stdout
+
+
+def test_what_counts_and_what_is_shown():
+    with folder() as here:
+        file, pid = recording(here)
+        assert functions(file, "--idle") > functions(file)
+        assert functions(file, "--idle", "--main-thread") == functions(file)
+        assert "spin" not in functions(file, "--hide", "^spin$") and "main" in functions(file, "--hide", "^spin$")
+        assert not {"spin", "main"} & functions(file, "--hide", "^spin$", "--hide", "hum.py:main")
+        assert "wait_here" in functions(file, "--idle", "--thread-name", "Thread-")
+        assert "spin" not in functions(file, "--idle", "--thread-name", "Thread-")
+        assert all(path[0].startswith(f"thread {pid} ") for path, _ in stacks(file, "--threads"))
+        assert {path[-1] for path, _ in stacks(file, "-F")} >= {"spin (hum.py:8)"}
+        assert {path[-1] for path, _ in stacks(file, "--no-lines")} >= {"spin (hum.py)"}
+        assert stacks(file, "--nolineno") == stacks(file, "--no-lines")
+        assert any("/hum.py" in path[-1] for path, _ in stacks(file, "--full-filenames"))
+        assert stacks(file, "--gc") == []
+        for mode in ("--cpu", "--gil"):
+            assert "spin" in functions(file, mode)
+            assert sum(weight for _, weight in stacks(file, mode)) < 10 * 10**6
+        assert "CPU time" in darter("report", file, "--cpu").stdout
+
+
+def test_a_file_that_is_cut_off():
+    with folder() as here:
+        file, _ = recording(here)
+        whole = file.read_bytes()
+        cut = here / "cut.darter"
+        cut.write_bytes(whole[: len(whole) * 3 // 4])
+        done = darter("report", cut, check=0)
+        assert re.search(r"cut.darter (is damaged|was cut off)", done.stderr) and "spin" in done.stdout, done
+        assert darter("report", "-q", cut, check=0).stderr == ""
+        # What is left becomes a whole recording again.
+        darter("report", "-q", cut, "-o", here / "whole.darter", check=0)
+        again = darter("report", here / "whole.darter", check=0)
+        assert again.stderr == "" and again.stdout == done.stdout
+
+
+def test_a_copy_is_the_same():
+    with folder() as here:
+        file, _ = recording(here)
+        darter("report", file, "-o", here / "copy.darter", check=0)
+        for name in ("text", "folded", "chrome", "speedscope"):
+            assert darter("report", here / "copy.darter", "-f", name).stdout == darter("report", file, "-f", name).stdout
+
+
+def test_files_that_are_no_recordings():
+    with folder() as here:
+        file, _ = recording(here)
+        whole = bytearray(file.read_bytes())
+        for name, data, part in (("text", b"no recording\n" * 100, "is not a recording of darter\n  'darter record -o"),
+                                 ("empty", b"", "it is empty"), ("head", whole[:10], "is cut short"),
+                                 ("nothing", whole[:64], "no part of it can be read"), ("zeros", bytes(4096), "is not a recording")):
+            (here / name).write_bytes(data)
+            done = darter("report", here / name, check=1)
+            assert part in done.stderr and done.stdout == "", (name, done)
+        for place in range(40, len(whole), max(1, len(whole) // 40)):
+            damaged = bytearray(whole)
+            damaged[place] ^= 0x5A
+            (here / "damaged").write_bytes(damaged)
+            done = darter("report", here / "damaged")
+            assert done.returncode in (0, 1) and "damaged" in done.stderr, (place, done)
+        done = darter("report", here / "not-there.darter", check=4)
+        assert "No such file or directory" in done.stderr
+        assert "cannot be read: Is a directory" in darter("report", here, check=1).stderr
+
+
+@each([
+    ([], "which recording?"),
+    (["a.darter", "b.darter"], "'b.darter' is too much"),
+    (["a.darter", "-f", "xml"], "there is no format 'xml'"),
+    (["a.darter", "-o", "a.xyz"], "which format is 'a.xyz' to have?"),
+    (["a.darter", "-o", "/no/such/a.svg"], "there is no directory '/no/such/'"),
+    (["a.darter", "--hide", "("], "is not a POSIX extended regular expression"),
+    (["a.darter", "--gil", "--cpu"], "exclude each other"),
+    (["a.darter", "--children"], "has no option --children"),
+])
+def test_mistakes(case):
+    words, part = case
+    done = darter("report", *words, check=2)
+    assert part in done.stderr and done.stdout == "", done.stderr
+
+
+def test_an_output_that_fails_leaves_nothing():
+    with folder() as here:
+        file, _ = recording(here)
+        (here / "a.svg").write_text("old")
+        (here / "bad").write_text("no recording")
+        darter("report", here / "bad", "-o", here / "a.svg", check=1)
+        assert (here / "a.svg").read_text() == "old"
+        assert sorted(path.name for path in here.iterdir()) == ["a.darter", "a.svg", "bad"]
+        full = darter("report", file, "-f", "svg", "-o", "/dev/full", check=1)
+        assert "No space left on device" in full.stderr
+        assert os.path.exists("/dev/full")

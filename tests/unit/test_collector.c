@@ -1,0 +1,207 @@
+/* From messages to runs: what was told, for as long as it held; what was not told goes on. */
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "profile/profile.h"
+#include "record/collector.h"
+#include "record/message.h"
+
+#define MS UINT64_C(1000000)
+
+struct fixture {
+	struct dt_profile *profile;
+	struct dt_collector *collector;
+	struct dt_ring *ring;
+};
+
+static struct dt_message head(enum dt_message_kind kind, uint32_t thread)
+{
+	return (struct dt_message){.kind = kind, .subject = 1, .thread = thread};
+}
+
+static void tell_code(struct fixture *f, uint32_t id, const char *name)
+{
+	struct dt_message_code *message = dt_ring_put(f->ring, sizeof(*message) + strlen(name) + 4);
+
+	*message = (struct dt_message_code){head(DT_MESSAGE_CODE, 0), id, 10, (uint32_t)strlen(name), 4};
+	memcpy(message->text, name, strlen(name));
+	memcpy(message->text + strlen(name), "f.py", 4);
+}
+
+static void tell_thread(struct fixture *f, uint32_t serial, const char *name)
+{
+	struct dt_message_thread *message = dt_ring_put(f->ring, sizeof(*message) + strlen(name));
+
+	*message = (struct dt_message_thread){
+	    .head = head(DT_MESSAGE_THREAD, serial), .tid = 100 + serial, .name_length = (uint32_t)strlen(name)};
+	memcpy(message->name, name, strlen(name));
+}
+
+/* depth 0 .. 2: main, main -> inner; DT_SAME_STACK. */
+static void tell_change(struct fixture *f, uint32_t serial, uint32_t depth, enum dt_state state, const char *call)
+{
+	size_t frames = depth == DT_SAME_STACK ? 0 : depth;
+	struct dt_message_change *message = dt_ring_put(f->ring,
+							sizeof(*message) + frames * sizeof(struct dt_told_frame));
+
+	*message = (struct dt_message_change){
+	    .head = head(DT_MESSAGE_CHANGE, serial), .call = call, .depth = depth, .state = (uint8_t)state};
+	for (size_t i = 0; i < frames; i++) /* innermost first */
+		message->frames[i] = (struct dt_told_frame){.code = (uint32_t)(frames - i), .line = (uint32_t)(20 + i)};
+}
+
+static void tell_spent(struct fixture *f, uint32_t serial, uint64_t ns)
+{
+	struct dt_message_spent *message = dt_ring_put(f->ring, sizeof(*message));
+
+	*message = (struct dt_message_spent){head(DT_MESSAGE_SPENT, serial), ns};
+}
+
+static void tell_round(struct fixture *f, uint64_t from_ms, uint64_t to_ms)
+{
+	struct dt_message_round *message = dt_ring_put(f->ring, sizeof(*message));
+
+	*message = (struct dt_message_round){head(DT_MESSAGE_ROUND, 0), from_ms * MS, to_ms * MS};
+	dt_ring_publish(f->ring);
+	assert_int_equal(dt_collector_drain(f->collector, f->ring), 0);
+}
+
+static int set_up(void **state)
+{
+	static struct fixture f;
+	const struct dt_profile_process process = {.pid = 7};
+
+	f = (struct fixture){.profile = dt_profile_new(), .ring = dt_ring_new(65536)};
+	f.collector = dt_collector_new(f.profile);
+	*state = &f;
+	return dt_collector_join(f.collector, 1, &process);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	dt_collector_free(f->collector);
+	dt_ring_free(f->ring);
+	dt_profile_free(f->profile);
+	return 0;
+}
+
+static const struct dt_profile_run *run_at(const struct fixture *f, size_t index)
+{
+	assert_true(index < dt_profile_counts(f->profile).runs);
+	return &dt_profile_runs(f->profile)[index];
+}
+
+static const char *innermost(const struct fixture *f, uint32_t stack)
+{
+	const struct dt_profile_stack *node = dt_profile_stack_at(f->profile, stack);
+	const struct dt_profile_location *location = dt_profile_location_at(f->profile, node->location);
+
+	return dt_profile_text(f->profile, dt_profile_function_at(f->profile, location->function)->name);
+}
+
+static void test_runs(void **state)
+{
+	struct fixture *f = *state;
+	const struct dt_profile_run *run;
+
+	tell_code(f, 1, "main");
+	tell_code(f, 2, "inner");
+	tell_thread(f, 1, "MainThread");
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	tell_spent(f, 1, 3 * MS);
+	tell_round(f, 0, 10);
+	tell_spent(f, 1, 4 * MS);
+	tell_round(f, 10, 20); /* nothing is said of the stack: it goes on */
+	tell_change(f, 1, 1, DT_STATE_SYSCALL, "read");
+	tell_round(f, 20, 25);
+	tell_change(f, 1, DT_SAME_STACK, DT_STATE_SLEEPING, NULL);
+	tell_round(f, 25, 40);
+	assert_int_equal(dt_profile_counts(f->profile).runs, 2); /* the last one is open */
+	assert_int_equal(dt_collector_settle(f->collector), 0);
+	assert_int_equal(dt_profile_counts(f->profile).runs, 3);
+	run = run_at(f, 0);
+	assert_string_equal(innermost(f, run->stack), "inner");
+	assert_int_equal(run->start_ns, 0);
+	assert_int_equal(run->wall_ns, 20 * MS);
+	assert_int_equal(run->cpu_ns, 7 * MS);
+	assert_int_equal(run->samples, 2);
+	assert_int_equal(run->state, DT_STATE_RUNNING);
+	run = run_at(f, 1);
+	assert_string_equal(innermost(f, run->stack), "main");
+	assert_int_equal(run->start_ns, 20 * MS);
+	assert_int_equal(run->wall_ns, 5 * MS);
+	assert_string_equal(dt_profile_text(f->profile, run->call), "read");
+	run = run_at(f, 2);
+	assert_string_equal(innermost(f, run->stack), "main");
+	assert_int_equal(run->state, DT_STATE_SLEEPING);
+	assert_int_equal(run->wall_ns, 15 * MS);
+	assert_int_equal(run->call, 0);
+}
+
+/* Settling in between, as a file wants it, changes nothing of the time. */
+static void test_settled(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t wall = 0;
+	uint32_t samples = 0;
+
+	tell_code(f, 1, "main");
+	tell_thread(f, 1, "");
+	tell_change(f, 1, 1, DT_STATE_RUNNING, NULL);
+	for (unsigned i = 0; i < 10; i++) {
+		tell_round(f, i * 10, i * 10 + 10);
+		assert_int_equal(dt_collector_settle(f->collector), 0);
+	}
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++) {
+		wall += run_at(f, i)->wall_ns;
+		samples += run_at(f, i)->samples;
+	}
+	assert_int_equal(wall, 100 * MS);
+	assert_int_equal(samples, 10);
+}
+
+/* A thread that is gone has no time any more; one that joins begins when it does; a name may come later. */
+static void test_threads_come_and_go(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t wall[3] = {0};
+
+	tell_code(f, 1, "main");
+	tell_thread(f, 1, "");
+	tell_change(f, 1, 1, DT_STATE_RUNNING, NULL);
+	tell_round(f, 0, 10);
+	tell_thread(f, 2, "");
+	tell_change(f, 2, 1, DT_STATE_GIL_WAIT, NULL);
+	tell_round(f, 10, 30);
+	*(struct dt_message *)dt_ring_put(f->ring, sizeof(struct dt_message)) = head(DT_MESSAGE_GONE, 1);
+	tell_thread(f, 2, "worker");
+	tell_round(f, 30, 60);
+	assert_int_equal(dt_collector_leave(f->collector, 1, 60 * MS), 0);
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		wall[run_at(f, i)->thread] += run_at(f, i)->wall_ns;
+	assert_int_equal(wall[1], 30 * MS);
+	assert_int_equal(wall[2], 50 * MS);
+	assert_string_equal(dt_profile_text(f->profile, dt_profile_thread_at(f->profile, 2)->name), "worker");
+	assert_int_equal(dt_profile_thread_at(f->profile, 2)->tid, 102);
+	assert_int_equal(dt_profile_process_at(f->profile, 1)->ended_ns, 60 * MS);
+	/* What is still told of it means nothing. */
+	tell_change(f, 2, 1, DT_STATE_RUNNING, NULL);
+	tell_round(f, 60, 70);
+	assert_int_equal(dt_collector_settle(f->collector), 0);
+	assert_int_equal(dt_collector_leave(f->collector, 1, 0), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_runs, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_settled, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_threads_come_and_go, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/* The summary of recordings made by hand, against tests/golden: wide and narrow, with colours, with nothing to show. */
+#include "unit.h"
+
+#include <errno.h>
+
+#include "base/utf8.h"
+#include "format/profile_formats.h"
+#include "format/units.h"
+#include "golden.h"
+#include "profile_example.h"
+
+static void render_to(FILE *out, const struct dt_profile *profile, const struct dt_view_options *options,
+		      const struct dt_profile_render *render)
+{
+	struct dt_view *view;
+
+	assert_int_equal(dt_view_new(profile, options, &view, NULL), 0);
+	assert_int_equal(dt_profile_summary.render(view, render, out), 0);
+	dt_view_free(view);
+}
+
+static void compare(const struct dt_profile *profile, const struct dt_view_options *options,
+		    const struct dt_profile_render *render, const char *name)
+{
+	struct golden golden;
+
+	render_to(golden_begin(&golden), profile, options, render);
+	golden_end(&golden, name);
+}
+
+static void test_example(void **state)
+{
+	static const char *const everything[] = {"."};
+	struct dt_profile *profile = example_profile();
+
+	(void)state;
+	compare(profile, NULL, NULL, "summary.txt");
+	compare(profile, NULL, &(struct dt_profile_render){.columns = 60, .rows = 4}, "summary-60.txt");
+	compare(profile, NULL, &(struct dt_profile_render){.columns = 160, .color = true}, "summary-160-color.txt");
+	compare(profile, &(struct dt_view_options){.idle = true, .no_lines = true, .full_names = true},
+		&(struct dt_profile_render){.columns = 100}, "summary-idle.txt");
+	compare(profile,
+		&(struct dt_view_options){
+		    .weight = DT_WEIGHT_CPU, .main_thread = true, .hide = everything, .hide_count = 1},
+		&(struct dt_profile_render){.columns = 80}, "summary-hidden.txt");
+	dt_profile_free(profile);
+}
+
+/* A recording of one thread of a busy program, as most of them are. */
+static struct dt_profile *busy_profile(enum dt_state state, uint64_t ns)
+{
+	struct dt_profile *profile = dt_profile_new();
+	struct dt_profile_process process = {.pid = 12, .command = example_string(profile, "python3 app.py")};
+	struct dt_profile_thread thread = {.tid = 12, .name = example_string(profile, "MainThread"), .main = true};
+	struct dt_profile_run run = {.samples = 1000, .state = (uint8_t)state};
+	struct dt_profile_meta meta = {.duration_ns = 10000 * EXAMPLE_MS,
+				       .rate = 100,
+				       .rung = example_string(profile, "perch"),
+				       .quality = {.samples = 1000, .rounds = 1000, .own_rss = 7200000}};
+
+	assert_int_equal(dt_profile_add_process(profile, &process, &thread.process), 0);
+	assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+	run.stack = example_frame(profile, example_frame(profile, 0, "<module>", "/srv/app.py", 9), "main",
+				  "/srv/app.py", 15);
+	run.wall_ns = ns;
+	meta.quality.own_cpu_ns = 90 * EXAMPLE_MS;
+	if (ns)
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	dt_profile_set_meta(profile, &meta);
+	return profile;
+}
+
+static void test_little_to_say(void **state)
+{
+	static const struct {
+		enum dt_state state;
+		uint64_t ns;
+		struct dt_view_options options;
+		const char *name;
+	} cases[] = {
+	    {DT_STATE_RUNNING, 10000 * EXAMPLE_MS, {0}, "summary-busy.txt"},
+	    {DT_STATE_SLEEPING, 10000 * EXAMPLE_MS, {0}, "summary-all-idle.txt"},
+	    {DT_STATE_SLEEPING, 10000 * EXAMPLE_MS, {.weight = DT_WEIGHT_GIL, .gc = true}, "summary-filtered.txt"},
+	    {DT_STATE_RUNNING, 0, {0}, "summary-empty.txt"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(cases[i].state, cases[i].ns);
+
+		compare(profile, &cases[i].options, &(struct dt_profile_render){.columns = 80}, cases[i].name);
+		dt_profile_free(profile);
+	}
+}
+
+/* A file may say anything of itself. */
+static void test_hostile_meta(void **state)
+{
+	struct dt_profile *profile = example_profile();
+	struct dt_profile_meta meta = {.duration_ns = 0,
+				       .rate = 1e300,
+				       .rung = example_string(profile, "\x1b[2J"),
+				       .rung_why = example_string(profile, "a\nb"),
+				       .quality = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0,
+						   UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+	struct golden golden;
+
+	(void)state;
+	dt_profile_set_meta(profile, &meta);
+	render_to(golden_begin(&golden), profile, NULL, &(struct dt_profile_render){.columns = 80});
+	assert_int_equal(fclose(golden.out), 0);
+	for (size_t i = 0; i < golden.size; i++)
+		assert_true(golden.data[i] == '\n' || (unsigned char)golden.data[i] >= ' ');
+	free(golden.data);
+	dt_profile_free(profile);
+}
+
+/* No line is wider than the terminal, and those of tables end with what they are about. */
+static void test_fits(void **state)
+{
+	struct dt_profile *profile = example_profile();
+	size_t lines = 0;
+
+	(void)state;
+	for (size_t columns = 40; columns <= 250; columns++) {
+		struct golden golden;
+		char *rest = NULL;
+
+		render_to(golden_begin(&golden), profile, &(struct dt_view_options){.idle = true, .full_names = true},
+			  &(struct dt_profile_render){.columns = columns});
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, ":21)\n"));
+		for (char *line = strtok_r(golden.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+			if (dt_columns(line) > columns)
+				fail_msg("wider than %zu: %s", columns, line);
+			lines++;
+		}
+		free(golden.data);
+	}
+	assert_true(lines > 211 * 30);
+	dt_profile_free(profile);
+}
+
+static void test_units(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} times[] = {
+	    {0, "0 ns"},
+	    {999, "999 ns"},
+	    {1000, "1.00 us"},
+	    {12345, "12.3 us"},
+	    {999499, "999 us"},
+	    {999500, "1.00 ms"},
+	    {40 * EXAMPLE_MS, "40.0 ms"},
+	    {UINT64_C(999999999), "1.00 s"},
+	    {UINT64_C(1860000000), "1.86 s"},
+	    {UINT64_C(99949999999), "99.9 s"},
+	    {UINT64_C(99950000000), "1m40s"},
+	    {UINT64_C(3599400000000), "59m59s"},
+	    {UINT64_C(3599500000000), "1h00m"},
+	    {UINT64_C(360000) * 1000 * EXAMPLE_MS, "4d04h"},
+	    {UINT64_MAX, "213503d23h"},
+	};
+	struct dt_buf buf = DT_BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(times); i++) {
+		dt_buf_clear(&buf);
+		dt_put_time(&buf, times[i].ns);
+		assert_string_equal(buf.data, times[i].text);
+	}
+	dt_buf_clear(&buf);
+	dt_put_share(&buf, 1, 3);
+	dt_put_share(&buf, 1, 0);
+	dt_put_bytes(&buf, 999);
+	dt_put_bytes(&buf, 5 << 20);
+	dt_put_bytes(&buf, UINT64_MAX);
+	assert_string_equal(buf.data, "33.3%-1.0 kB5.2 MB18 EB");
+	dt_buf_release(&buf);
+}
+
+static void test_full_disk(void **state)
+{
+	struct dt_profile *profile = example_profile();
+	FILE *full = fopen("/dev/full", "w");
+	struct dt_view *view;
+
+	(void)state;
+	assert_non_null(full);
+	setvbuf(full, NULL, _IONBF, 0);
+	assert_int_equal(dt_view_new(profile, NULL, &view, NULL), 0);
+	errno = 0;
+	assert_int_equal(dt_profile_summary.render(view, NULL, full), DT_ERUNTIME);
+	assert_int_equal(errno, ENOSPC);
+	fclose(full);
+	dt_view_free(view);
+	dt_profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_example), cmocka_unit_test(test_little_to_say), cmocka_unit_test(test_hostile_meta),
+	    cmocka_unit_test(test_fits),    cmocka_unit_test(test_units),         cmocka_unit_test(test_full_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
