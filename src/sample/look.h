@@ -20,7 +20,7 @@ struct dt_sampler {
 	void *context;
 	bool warm;      /* there was a look: codes and pages are known */
 	bool everybody; /* thread states may be run by other threads than they name: all threads are suspect */
-	unsigned between, broken, unknown, ambiguous;
+	unsigned between, broken, unknown, ambiguous, skewed;
 	bool labelled; /* the look has its ids and states */
 	struct dt_suspects suspects;
 	uint64_t began_ns, began_cpu_ns;
@@ -46,6 +46,12 @@ int dt_look_collect(struct dt_sampler *s);
 int dt_look_threads(struct dt_sampler *s);
 
 bool dt_look_has_gil(const struct dt_look *look, const struct dt_walk_thread *thread);
+
+/* Ids and states, which cost a file each. */
+int dt_look_label(struct dt_sampler *s);
+
+/* The proofs of a look during which everything stood still, and still does; of few threads their states as well. */
+int dt_look_judge(struct dt_sampler *s);
 
 /* Keeps the outer frames of a thread and marks it torn. */
 void dt_look_tear(struct dt_look *look, struct dt_look_thread *thread, size_t outer_frames);

@@ -13,7 +13,6 @@
 #include <time.h>
 
 #include "base/util.h"
-#include "sample/label.h"
 #include "sample/look.h"
 
 #define ATTEMPTS        200  /* before looks must agree instead */
@@ -21,11 +20,11 @@
 #define ATTEMPTS_MOVING 1000 /* the same of threads that begin and end all the time, where they can be stopped */
 #define BETWEEN_TRIES   5    /* looks at a thread that is just entering; a real one is past it by then */
 #define BROKEN_TRIES    12   /* looks at a thread or list that leads nowhere */
+#define LABEL_TRIES     3    /* looks whose states were of another moment than their stacks */
 #define AMBIGUOUS_TRIES 3    /* looks at a suspect that may be run by another thread, before everybody is suspect */
 #define UNKNOWN_TRIES   8    /* attempts that meet the same suspect who cannot be told */
 #define PROGRESS_NS     200000000u /* to wait for a thread to get on */
 #define NAP_NS          100000
-#define FEW_THREADS     16 /* whose states are read while everything is still held */
 
 int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_sampler **sampler,
@@ -202,80 +201,11 @@ static bool stays_unknown(struct dt_sampler *s)
 	return ++s->unknown > UNKNOWN_TRIES;
 }
 
-/* Ids and states, which cost a file each. */
-static int label(struct dt_sampler *s)
+/* Were the states read while the stacks still stood? Who goes on in a call without Python changes his state alone: that
+ * is as true with this stack as it was before. */
+static bool of_one_moment(struct dt_sampler *s)
 {
-	s->labelled = true;
-	return dt_label(&s->holds, s->tids, s->image, &s->arenas[s->current], &s->look);
-}
-
-/* A thread that runs without the GIL, and is held because everybody is suspect. */
-static bool held_without_gil(struct dt_sampler *s, struct dt_look_thread *thread)
-{
-	if (!s->suspects.everybody || !dt_holds_any(&s->holds))
-		return false;
-	thread->tid = dt_tids_of(s->tids, s->image, thread->walk->ident, thread->walk->native, &thread->ns_tid);
-	return dt_holds_has(&s->holds, thread->tid);
-}
-
-/* Is a suspect run by another thread than it names, and that one is held? */
-static bool is_borrowed(const struct dt_sampler *s, const struct dt_suspect *suspect,
-			const struct dt_look_thread *thread)
-{
-	if (!suspect || !dt_holds_any(&s->holds))
-		return false;
-	if (s->python->layout.free_threaded)
-		return s->everybody && suspect->attached && !dt_holds_has(&s->holds, suspect->tid);
-	return thread->gil && dt_suspects_borrowed(&s->suspects, suspect);
-}
-
-/* By whom, 0 if that cannot be told. Without a GIL it is the one thread that is held, unless it runs one in its own
- * name. */
-static int runner_of(const struct dt_sampler *s, const struct dt_suspect *suspect)
-{
-	int tid = dt_holds_single(&s->holds);
-
-	if (!s->python->layout.free_threaded)
-		return dt_suspects_stranger(&s->suspects);
-	for (size_t i = 0; i < s->suspects.states; i++)
-		if (s->suspects.list[i].tid == tid && s->suspects.list[i].runs &&
-		    s->suspects.list[i].runs != suspect->thread)
-			return 0;
-	return tid;
-}
-
-/* The proofs of a look during which everything stood still, and still does. */
-static int judge_threads(struct dt_sampler *s)
-{
-	struct dt_look *look = &s->look;
-	enum dt_proof held = s->holds.pause_count ? DT_PROOF_PAUSE : DT_PROOF_PERCH;
-	int rc = dt_look_threads(s);
-
-	look->torn = 0;
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < look->thread_count; i++) {
-		struct dt_look_thread *thread = &look->threads[i];
-		const struct dt_suspect *suspect = dt_suspects_find(&s->suspects, thread->walk->address, i);
-
-		thread->proof = DT_PROOF_STILL;
-		thread->gil = dt_look_has_gil(look, thread->walk);
-		if (suspect) {
-			thread->tid = suspect->tid;
-			thread->ns_tid = suspect->ns_tid;
-		}
-		if (is_borrowed(s, suspect, thread)) {
-			thread->proof = held;
-			thread->runner = runner_of(s, suspect);
-		} else if (suspect ? dt_holds_has(&s->holds, suspect->tid) : held_without_gil(s, thread)) {
-			thread->proof = s->holds.perched == thread->tid ? DT_PROOF_PERCH : DT_PROOF_PAUSE;
-			thread->state = DT_STATE_RUNNING;
-		}
-		if (thread->walk->end == DT_WALK_BROKEN)
-			dt_look_tear(look, thread, 0);
-	}
-	/* Of many threads they are read after everything was let go: states are then of a moment later. */
-	return look->thread_count <= FEW_THREADS ? label(s) : 0;
+	return !s->labelled || stood_still(s) || ++s->skewed > LABEL_TRIES;
 }
 
 static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
@@ -321,7 +251,11 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 		if (!worth_showing(s, &slow))
 			*verdict = DT_AGAIN;
 		else
-			rc = judge_threads(s);
+			rc = dt_look_judge(s);
+		if (rc == 0 && *verdict == DT_PROVEN && !of_one_moment(s)) {
+			*verdict = DT_AGAIN;
+			s->labelled = false;
+		}
 		if (slow)
 			dt_thread_slices(s->proc, slow, &slices);
 	}
@@ -375,7 +309,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	s->everybody = s->labelled = false;
 	dt_holds_begin(&s->holds);
 	dt_look_clock(s);
-	s->between = s->broken = s->unknown = s->ambiguous = 0;
+	s->between = s->broken = s->unknown = s->ambiguous = s->skewed = 0;
 	for (int i = 0; verdict == DT_AGAIN && !tried_enough(s, i, first_switches); i++) {
 		s->holds.insist = i >= INSISTING;
 		rc = attempt(s, &verdict);
@@ -391,7 +325,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	s->look.tracer = s->holds.tracer;
 	s->look.traced = s->holds.tracer != 0;
 	if (rc == 0 && !s->labelled)
-		rc = label(s);
+		rc = dt_look_label(s);
 	if (rc < 0)
 		return explain(s, rc, err);
 	*look = &s->look;
