@@ -238,7 +238,7 @@ ROWS = [
     ("1000 us", "own CPU per sample at 1 kHz, us", 1, True),
     ("1000 around", "CPU of start and end, ms", 0, True),
     ("highest rate", "highest rate on a still thread, samples/s", 0, False),
-    ("raw gathers", "raw gathers of a still stack per second", 0, False),
+    ("raw gathers", "raw gathers of a still stack per second of CPU", 0, False),
     ("proven gathers", "the same with all that proves it", 0, False),
     ("50 share", "50 threads at 200 Hz, % of a core", 2, True),
     ("50 rate", "... rounds per second", 0, None),
@@ -258,15 +258,15 @@ ROWS = [
 ]
 
 
-ABOUT = """All at the same rate for {seconds} s, each on a target of its own that was started for it: {times} for one busy
-thread 30 frames deep (the median is shown), once for all else. CPU time is that of the profiler's process by the kernel's
-account, in a window in the middle of the recording, divided by the looks that it really took. With 50 and 500 threads one
-computes and the others sleep, all 30 frames deep. Gathers are counted by bench/gather.c, which reads a stack as the
-recorder does; the other profilers have nothing like it, but their highest rate. Stacks are judged by the calls that
-tests/targets/hammer.py can make, at 1 kHz; lost are those that the profiler gave up or that do not reach the beginning of
-the program. Bytes are those of the file that keeps each sample with its time. `x` is how many times darter's figure on the
-same Python. How much slower the target was, and how long it waited, is against the seconds before and after, when nobody
-recorded it: around 0 the machine's own noise shows."""
+ABOUT = """All at the same rate for {seconds} s, each on a target of its own that was started for it: {times} for one
+busy thread 30 frames deep (the median is shown), once for all else. CPU time is that of the profiler's process by the
+kernel's account, in a window in the middle of the recording, divided by the looks that it really took. With 50 and 500
+threads one computes and the others sleep, all 30 frames deep. Gathers are counted by bench/gather.c, which reads a stack
+as the recorder does; the other profilers have nothing like it, but their highest rate. Stacks are judged by the calls
+that tests/targets/hammer.py can make, at 1 kHz; lost are those that the profiler gave up or that do not reach the
+beginning of the program. Bytes are those of the file that keeps each sample with its time. `x` is how many times
+darter's figure on the same Python. How much slower the target was, and how long it waited, is against the seconds before
+and after, when nobody recorded it: around 0 the machine's own noise shows."""
 
 
 def plan(rounds):

@@ -63,8 +63,8 @@ def run(argv):
 
 def darter(program, newest=False):
     def argv(job):
-        return [str(program), "record", "--quiet", "--json", "-f", "darter", "-r", str(job.rate), "-d", str(job.seconds),
-                "-o", str(job.output), *(["--children"] if job.children else []), str(job.pid)]
+        return [str(program), "record", "--quiet", "--json", "-f", "darter", "-r", str(job.rate),
+                "-d", str(job.seconds), "-o", str(job.output), *(["--children"] if job.children else []), str(job.pid)]
 
     def read(job, answer, stacks):
         text = run([str(program), "report", "--quiet", "--idle", "--full-filenames", "-f", "folded",
@@ -131,7 +131,8 @@ def sampling(python):
     """It reads processes of its own version alone, and wants to see their files: it is run where the target is."""
     def enter(job):
         there = f"/proc/{job.pid}"
-        return ["nsenter", f"--mount={there}/ns/mnt", f"--root={there}/root", f"--wd={there}/root", python.path, "-m", "profiling.sampling"]
+        return ["nsenter", f"--mount={there}/ns/mnt", f"--root={there}/root", f"--wd={there}/root", python.path,
+                "-m", "profiling.sampling"]
 
     def argv(job):
         return [*enter(job), "attach", "-a", "-r", str(job.rate), "-d", str(job.seconds), "--binary", "-o", job.inside,

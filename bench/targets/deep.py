@@ -1,5 +1,5 @@
-"""deep.py FILE THREADS sleeping|computing: THREADS threads, each 30 frames deep. All sleep, or the main one counts as fast
-as it can and keeps the number in the first eight bytes of FILE."""
+"""deep.py FILE THREADS sleeping|computing: THREADS threads, each 30 frames deep. All sleep, or the main one counts as
+fast as it can and keeps the number in the first eight bytes of FILE."""
 
 import mmap
 import sys
