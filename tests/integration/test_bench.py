@@ -297,6 +297,7 @@ def test_the_table_of_recordings_has_ratios_and_goals():
     lines = record.table(found, values, {False: "3.12.1", True: "3.15.2"}).splitlines()
     assert "| darter, on 3.12.1 | py-spy, on 3.12.1 |" in lines[0] and "profiling.sampling, on 3.15.2 |" in lines[0], lines[0]
     assert lines[2] == "| own CPU per sample at 100 Hz, us | 40.0 | 500.0 (12x) | 90.0 (2.2x) | 20.0 | 60.0 (3x) |", lines[2]
+    assert "4,000.0 (100x)" in record.table(found[:2], [{"100 us": 40}, {"100 us": 4000}], {False: ""})
     lost = next(line for line in lines if line.startswith("| lost"))
     assert lost == "| lost stacks, % | not measured | 1.50 | not measured | not measured | not measured |", lost
     assert len(lines) == 2 + len(record.ROWS) and len({row[0] for row in record.ROWS}) == len(record.ROWS)
