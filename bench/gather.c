@@ -34,6 +34,7 @@ static bool gather(struct lane *lane)
 	dt_arena_reset(&lane->arena);
 	dt_image_begin(lane->image);
 	dt_image_prefetch(lane->image);
+	dt_code_cache_begin(codes); /* each gather is a look of its own: what is kept of codes is checked again */
 	if (dt_walk_one(lane->image, &lane->target->python, codes, &lane->arena, &thread) < 0 ||
 	    thread.end != DT_WALK_WHOLE || thread.frame_count != lane->thread.frame_count)
 		return false;
