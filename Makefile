@@ -37,10 +37,10 @@ test: test-builds ## run every proof at a small size
 test-full: test-builds ## run every proof at its full size; figures go to bench/RESULTS.md
 	@$(PYTHON) tests/run.py --full $(ONLY)
 
-bench: ## measure against other profilers; figures go to bench/RESULTS.md
+bench: ## measure against other profilers (ONLY=record: one part); figures go to bench/RESULTS.md
 	@scripts/setup bench
 	@scripts/configure build-bench --buildtype=release -Dtests=false
-	@ninja -C build-bench --quiet darter bench/take
+	@ninja -C build-bench --quiet darter bench/take bench/gather
 	@$(PYTHON) bench/run.py --full $(ONLY)
 
 lint: ## clang-format, clang-tidy, cppcheck

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""make bench: bench/run.py [--rounds N] [--full] [--dry] [dump] [ps] [take] [slowdown]
+"""make bench: bench/run.py [--rounds N] [--full] [--dry] [dump] [ps] [take] [slowdown] [record]
 
 Measures darter and the other profilers side by side and replaces the sections of bench/RESULTS.md (--dry prints them
-only). Without names of sections all are measured. Use a quiet machine: the intervals tell if it was none.
+only). Without names of sections all are measured; `make bench ONLY=record` measures that one. Use a quiet machine: the
+intervals tell if it was none.
 """
 
 import argparse
@@ -23,12 +24,13 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]
 
 import figures  # noqa: E402
 import measure  # noqa: E402
+import record  # noqa: E402
 import rivals  # noqa: E402
 from harness import BUILD, DARTER, SYSTEM, USABLE, target, wait_for  # noqa: E402
 
 TARGETS = ROOT / "bench" / "targets"
 GOAL = 3  # times faster than the fastest rival
-SECONDS_PER_TOOL = 60  # of one target
+SECONDS_PER_TOOL = 30  # of one target
 DUMPS_PER_SECOND = 20
 
 
@@ -184,7 +186,7 @@ def bench_slowdown(args):
     python = choose_python(USABLE)
     others, _, _ = rivals.find()
     tools = [rivals.darter(DARTER), *(tool for tool in others if tool.name == "py-spy")]
-    rounds, seconds, rows = max(3, args.rounds // 3), 2 if args.rounds >= 30 else 0.5, []
+    rounds, seconds, rows = max(3, args.rounds // 3), 1 if args.rounds >= 30 else 0.5, []
     for count in (1, 50):
         with tempfile.NamedTemporaryFile(buffering=0) as page:
             page.truncate(4096)
@@ -206,7 +208,14 @@ def bench_slowdown(args):
     return {"What a target feels of being dumped": text + measure.table(heading, rows)}
 
 
-SECTIONS = {"dump": bench_dump, "ps": bench_ps, "take": bench_take, "slowdown": bench_slowdown}
+# ---- recordings ----
+
+
+def bench_record(args):
+    return record.bench(args.rounds, choose_python(USABLE))
+
+
+SECTIONS = {"dump": bench_dump, "ps": bench_ps, "take": bench_take, "slowdown": bench_slowdown, "record": bench_record}
 
 
 def main():
@@ -214,7 +223,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=30, help="rounds of each measurement (30)")
     parser.add_argument("--full", action="store_true", help="darter ps with 500 processes, too")
     parser.add_argument("--dry", action="store_true", help="print the sections, do not write them")
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help="dump, ps, take, slowdown")
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     args = parser.parse_args()
     unknown = set(args.sections) - set(SECTIONS)
     if unknown or args.rounds < 1:
