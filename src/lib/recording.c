@@ -87,6 +87,8 @@ static int describe(struct dt_recording *r)
 			.settled = tally->settled,
 			.torn = tally->torn,
 			.lost = tally->lost,
+			.stops = tally->stops,
+			.stopped_ns = tally->stopped_ns,
 			.own_cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 			.own_rss = dt_own_rss()},
 	};
@@ -352,6 +354,8 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 					    .settled = tally->settled,
 					    .torn = tally->torn,
 					    .lost = tally->lost,
+					    .stops = tally->stops,
+					    .stopped_ns = tally->stopped_ns,
 					    .bytes = dt_writer_bytes(r->writer),
 					    .cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 					    .rss = dt_own_rss(),

@@ -228,6 +228,8 @@ static void *watch(void *argument)
 		dt_stop_poll(&w->stop);
 		round_of_all(w, due);
 		let_go(w);
+		w->tally.stops = w->stop.count;
+		w->tally.stopped_ns = w->stop.stood_ns;
 		watch_seat(w);
 		atomic_store_explicit(&w->cpu_ns, dt_cpu_ns(), memory_order_relaxed);
 	}

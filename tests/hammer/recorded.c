@@ -103,10 +103,10 @@ static void print_tally(const struct tally *tally, const struct dt_record_status
 	       tally->wall_ns, tally->unseen_ns, stacks);
 	printf("\"rounds\": %" PRIu64 ", \"told_samples\": %" PRIu64 ", \"late\": %" PRIu64
 	       ", \"told_unseen\": %" PRIu64 ", \"settled\": %" PRIu64 ", \"told_torn\": %" PRIu64
-	       ", \"lost\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64 ", \"bytes\": %" PRIu64
-	       ", \"rung\": ",
+	       ", \"lost\": %" PRIu64 ", \"stops\": %" PRIu64 ", \"stopped_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64
+	       ", \"duration_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"rung\": ",
 	       status->rounds, status->samples, status->late, status->unseen, status->settled, status->torn,
-	       status->lost, status->cpu_ns, status->duration_ns, status->bytes);
+	       status->lost, status->stops, status->stopped_ns, status->cpu_ns, status->duration_ns, status->bytes);
 	print_text(status->rung);
 	printf(", \"first\": ");
 	print_text(tally->first);

@@ -69,10 +69,10 @@ static void print_shares(const struct shares *shares, const struct dt_record_sta
 	print_share("unseen", &shares->unseen);
 	print_share("all", &shares->all);
 	printf("\"samples\": %" PRIu64 ", \"rounds\": %" PRIu64 ", \"late\": %" PRIu64 ", \"settled\": %" PRIu64
-	       ", \"torn\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64
-	       ", \"rung\": \"%s\", \"why\": \"%s\"}\n",
+	       ", \"torn\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"stops\": %" PRIu64 ", \"stopped_ns\": %" PRIu64
+	       ", \"cpu_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64 ", \"rung\": \"%s\", \"why\": \"%s\"}\n",
 	       status->samples, status->rounds, status->late, status->settled, status->torn, status->lost,
-	       status->cpu_ns, status->duration_ns, status->rung, status->why);
+	       status->stops, status->stopped_ns, status->cpu_ns, status->duration_ns, status->rung, status->why);
 }
 
 static int record(int pid, const struct dt_record_options *options, double seconds, struct dt_record_status *status,
