@@ -17,7 +17,7 @@ from users import ordinary_user
 RECORDED = BUILD / "tests" / "hammer" / "recorded"
 VARIANTS = ["single", "threads", "generators", "callbacks", "exceptions", "fresh", "twins", "churn"]
 SAMPLES = 2000000  # over all Pythons, in the full tier
-SECONDS = size(0.5, 1.3)
+SECONDS = size(0.3, 1.3)
 BUSY = {"single": 1, "threads": 4, "sixteen": 16}
 PERCH, PAUSE, BESIDE = [], ["no-perch"], ["no-perch", "never-pause"]
 FIGURES = ("samples", "seen", "unseen", "torn", "impossible", "rounds", "stops", "stopped_ns")
