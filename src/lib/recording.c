@@ -287,7 +287,7 @@ static void retry(struct dt_recording *r, dt_record_ended_fn *ended, void *conte
 /* A file that cannot be written is no reason to stop: what it did not take is kept for another one. */
 static int write_block(struct dt_recording *r)
 {
-	int rc = dt_collector_settle(r->collector);
+	int rc = dt_collector_settle(r->collector, false);
 
 	if (rc == 0)
 		rc = describe(r);
@@ -400,7 +400,7 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 		r->ended_ns = dt_clock_ns();
 		rc = dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
 		if (rc == 0)
-			rc = dt_collector_settle(r->collector);
+			rc = dt_collector_settle(r->collector, true);
 		if (rc == 0)
 			rc = describe(r);
 	}
