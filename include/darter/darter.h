@@ -195,21 +195,23 @@ struct dt_recording;
 /* How it goes. */
 struct dt_record_status {
 	uint64_t duration_ns;
-	size_t processes;  /* that are being looked at */
-	size_t joined;     /* all that ever were */
-	uint64_t rounds;   /* instants at which was looked */
-	uint64_t samples;  /* looks at one thread */
-	uint64_t late;     /* rounds that came too late for the stacks that they found */
-	uint64_t unseen;   /* samples of a thread that ran, and whose stack was not seen in time */
-	uint64_t settled;  /* looks that needed a second way */
-	uint64_t torn;     /* samples with frames left out */
-	uint64_t lost;     /* rounds that could not be kept */
-	uint64_t bytes;    /* written so far */
-	uint64_t cpu_ns;   /* of darter itself */
-	uint64_t rss;      /* of darter itself, bytes */
-	const char *rung;  /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
-	const char *why;   /* it is no better one; "" for the best */
-	const char *error; /* the file could not be written: why; NULL: it could */
+	size_t processes;    /* that are being looked at */
+	size_t joined;       /* all that ever were */
+	uint64_t rounds;     /* instants at which was looked */
+	uint64_t samples;    /* looks at one thread */
+	uint64_t late;       /* rounds that came too late for the stacks that they found */
+	uint64_t unseen;     /* samples of a thread that ran, and whose stack was not seen in time */
+	uint64_t settled;    /* looks that needed a second way */
+	uint64_t torn;       /* samples with frames left out */
+	uint64_t lost;       /* rounds that could not be kept */
+	uint64_t stops;      /* of single threads of the targets, for one look each */
+	uint64_t stopped_ns; /* in which they stood, all together */
+	uint64_t bytes;      /* written so far */
+	uint64_t cpu_ns;     /* of darter itself */
+	uint64_t rss;        /* of darter itself, bytes */
+	const char *rung;    /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
+	const char *why;     /* it is no better one; "" for the best */
+	const char *error;   /* the file could not be written: why; NULL: it could */
 };
 
 /* Begins a recording without processes. */

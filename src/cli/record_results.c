@@ -272,6 +272,8 @@ static void add_status(struct dt_record_status *sum, const struct dt_record_stat
 	sum->settled += status->settled;
 	sum->torn += status->torn;
 	sum->lost += status->lost;
+	sum->stops += status->stops;
+	sum->stopped_ns += status->stopped_ns;
 	sum->cpu_ns += status->cpu_ns;
 }
 

@@ -141,6 +141,8 @@ static void put_json(struct dt_record_run *run)
 	status->settled += before->settled;
 	status->torn += before->torn;
 	status->lost += before->lost;
+	status->stops += before->stops;
+	status->stopped_ns += before->stopped_ns;
 	status->cpu_ns += before->cpu_ns;
 	if (dt_render_record_json(&result, stdout))
 		dt_output_failed();

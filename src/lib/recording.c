@@ -87,6 +87,8 @@ static int describe(struct dt_recording *r)
 			.settled = tally->settled,
 			.torn = tally->torn,
 			.lost = tally->lost,
+			.stops = tally->stops,
+			.stopped_ns = tally->stopped_ns,
 			.own_cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 			.own_rss = dt_own_rss()},
 	};
@@ -285,7 +287,7 @@ static void retry(struct dt_recording *r, dt_record_ended_fn *ended, void *conte
 /* A file that cannot be written is no reason to stop: what it did not take is kept for another one. */
 static int write_block(struct dt_recording *r)
 {
-	int rc = dt_collector_settle(r->collector);
+	int rc = dt_collector_settle(r->collector, false);
 
 	if (rc == 0)
 		rc = describe(r);
@@ -352,6 +354,8 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 					    .settled = tally->settled,
 					    .torn = tally->torn,
 					    .lost = tally->lost,
+					    .stops = tally->stops,
+					    .stopped_ns = tally->stopped_ns,
 					    .bytes = dt_writer_bytes(r->writer),
 					    .cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 					    .rss = dt_own_rss(),
@@ -396,7 +400,7 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 		r->ended_ns = dt_clock_ns();
 		rc = dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
 		if (rc == 0)
-			rc = dt_collector_settle(r->collector);
+			rc = dt_collector_settle(r->collector, true);
 		if (rc == 0)
 			rc = describe(r);
 	}

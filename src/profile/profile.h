@@ -83,7 +83,8 @@ enum dt_run_flags {
 struct dt_profile_run {
 	uint64_t start_ns; /* the run stands for start_ns .. start_ns + wall_ns */
 	uint64_t wall_ns;
-	uint64_t cpu_ns; /* that the thread was on a CPU in this time, by the scheduler's account */
+	uint64_t cpu_ns; /* that the thread was on a CPU, by the scheduler's account: in this time, and before it since
+			    it was last met running */
 	uint32_t samples;
 	uint32_t thread;
 	uint32_t stack;

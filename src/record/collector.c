@@ -21,6 +21,7 @@ struct thread {
 	uint32_t call;                   /* string */
 	uint64_t since_ns, since_rounds; /* of the process, when the open run began */
 	uint64_t cpu_ns;                 /* spent in it */
+	uint64_t owed_ns;                /* spent since it was last met running, and met blocked */
 	uint8_t state, flags;
 	bool open;
 };
@@ -258,6 +259,24 @@ static int collect_change(struct dt_collector *c, struct process *process, const
 	return rc;
 }
 
+/* A thread that is met where it waits was on its CPU somewhere else: that time belongs to where it is met running. */
+static void spend(struct thread *thread, uint64_t cpu_ns)
+{
+	thread->owed_ns += cpu_ns;
+	if (thread->state != DT_STATE_RUNNING)
+		return;
+	thread->cpu_ns += thread->owed_ns;
+	thread->owed_ns = 0;
+}
+
+/* It is not met running any more: nothing is lost. */
+static int close_last_run(struct dt_collector *c, const struct process *process, struct thread *thread)
+{
+	thread->cpu_ns += thread->owed_ns;
+	thread->owed_ns = 0;
+	return close_run(c, process, thread);
+}
+
 static int collect_gone(struct dt_collector *c, struct process *process, uint32_t serial)
 {
 	struct thread *thread = find_thread(process, serial);
@@ -265,7 +284,7 @@ static int collect_gone(struct dt_collector *c, struct process *process, uint32_
 
 	if (!thread)
 		return -EINVAL;
-	rc = close_run(c, process, thread);
+	rc = close_last_run(c, process, thread);
 	memmove(thread, thread + 1, (size_t)(process->threads + process->count - thread - 1) * sizeof(*thread));
 	process->count--;
 	return rc;
@@ -294,7 +313,7 @@ static int collect(struct dt_collector *c, const struct dt_message *message)
 	case DT_MESSAGE_SPENT:
 		thread = find_thread(process, message->thread);
 		if (thread)
-			thread->cpu_ns += ((const struct dt_message_spent *)message)->cpu_ns;
+			spend(thread, ((const struct dt_message_spent *)message)->cpu_ns);
 		return 0;
 	case DT_MESSAGE_GONE:
 		return collect_gone(c, process, message->thread);
@@ -318,22 +337,22 @@ int dt_collector_drain(struct dt_collector *c, struct dt_ring *ring)
 	return rc;
 }
 
-static int settle_process(struct dt_collector *c, struct process *process)
+static int settle_process(struct dt_collector *c, struct process *process, bool last)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < process->count && rc == 0; i++)
-		rc = close_run(c, process, &process->threads[i]);
+		rc = (last ? close_last_run : close_run)(c, process, &process->threads[i]);
 	return rc;
 }
 
-int dt_collector_settle(struct dt_collector *c)
+int dt_collector_settle(struct dt_collector *c, bool last)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < c->count && rc == 0; i++)
 		if (c->processes[i].id)
-			rc = settle_process(c, &c->processes[i]);
+			rc = settle_process(c, &c->processes[i], last);
 	return rc;
 }
 
@@ -346,7 +365,7 @@ int dt_collector_leave(struct dt_collector *c, uint32_t subject, uint64_t at_ns)
 
 	if (!process)
 		return -EINVAL;
-	rc = settle_process(c, process);
+	rc = settle_process(c, process, true);
 	told = *dt_profile_process_at(c->profile, process->id);
 	told.ended_ns = DT_MAX(at_ns, told.began_ns);
 	if (rc == 0)

@@ -23,7 +23,8 @@ int dt_collector_leave(struct dt_collector *collector, uint32_t subject, uint64_
 /* Collects all that is in a ring. 0 or -ENOMEM. */
 int dt_collector_drain(struct dt_collector *collector, struct dt_ring *ring);
 
-/* Puts the runs that go on into the profile as far as they have come, so that a file gets them. */
-int dt_collector_settle(struct dt_collector *collector);
+/* Puts the runs that go on into the profile as far as they have come, so that a file gets them. last: nothing follows.
+ */
+int dt_collector_settle(struct dt_collector *collector, bool last);
 
 #endif

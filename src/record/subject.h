@@ -11,7 +11,7 @@
 
 /* What looks came to, over all processes of a sampling thread. Read by others while it goes on. */
 struct dt_tally {
-	_Atomic uint64_t rounds, samples, late, unseen, settled, torn, lost;
+	_Atomic uint64_t rounds, samples, late, unseen, settled, torn, lost, stops, stopped_ns;
 };
 
 struct dt_subject {

@@ -205,6 +205,14 @@ static void tell_seat(struct dt_watcher *w)
 	atomic_store(&w->seat_kind, (int)w->seat.kind);
 }
 
+static void tell_stops(struct dt_watcher *w)
+{
+	struct dt_pause_sum ladder = dt_pause_sum();
+
+	w->tally.stops = w->stop.count + ladder.count;
+	w->tally.stopped_ns = w->stop.stood_ns + ladder.stood_ns;
+}
+
 /* A short time slice is worth nothing where the kernel does not give us the CPU for it (a cgroup of little weight, for
  * one): then we wait until the target blocks, and see it where it sleeps. */
 static void watch_seat(struct dt_watcher *w)
@@ -239,6 +247,7 @@ static void *watch(void *argument)
 		dt_stop_poll(&w->stop);
 		round_of_all(w, due);
 		let_go(w);
+		tell_stops(w);
 		watch_seat(w);
 		atomic_store_explicit(&w->cpu_ns, dt_cpu_ns(), memory_order_relaxed);
 	}

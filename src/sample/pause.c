@@ -20,6 +20,8 @@
 #define SPIN_NS      200000u     /* a running thread stops within this as a rule */
 #define TRACER_STACK ((size_t)128 << 10)
 
+static _Thread_local struct dt_pause_sum sum;
+
 /* The event that tells so is not taken. A signal on its way to the thread comes as such an event, and would be lost if
  * we were killed after we took it. */
 bool dt_pause_stopped(int tid)
@@ -95,6 +97,7 @@ static void *trace(void *context)
 	uint64_t stopped_ns = dt_clock_ns();
 
 	hold->result = rc;
+	hold->since_ns = stopped_ns;
 	dt_event_happen(&hold->decided);
 	if (rc < 0)
 		return NULL;
@@ -200,4 +203,11 @@ void dt_pause_end(struct dt_pause_hold *hold)
 		return;
 	dt_event_happen(&hold->go_on);
 	finish(hold);
+	sum.count++;
+	sum.stood_ns += dt_clock_ns() - hold->since_ns;
+}
+
+struct dt_pause_sum dt_pause_sum(void)
+{
+	return sum;
 }

@@ -21,8 +21,9 @@ typedef bool dt_pause_ask_fn(const void *context);
 
 struct dt_pause_hold {
 	const struct dt_proc *proc;
-	int tid;    /* 0: nothing is held */
-	int result; /* of the attempt to stop it */
+	int tid;           /* 0: nothing is held */
+	int result;        /* of the attempt to stop it */
+	uint64_t since_ns; /* dt_clock_ns() when it stood */
 	dt_pause_ask_fn *ask;
 	const void *context;
 	pthread_t tracer;
@@ -51,5 +52,11 @@ int dt_pause_signal(int tid);
 
 /* Lets it go on. Does nothing if nothing is held. */
 void dt_pause_end(struct dt_pause_hold *hold);
+
+/* What the calling thread has held so far, and let go: how often, and for how long in all. */
+struct dt_pause_sum {
+	uint64_t count, stood_ns;
+};
+struct dt_pause_sum dt_pause_sum(void);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * assault PID ROUNDS [no-perch] [never-pause] [idle]: in each round a child attaches to the process and looks again and
- * again until it is killed, after up to 20 ms, wherever it happens to be. After each kill every thread of the process
- * must be free: not stopped, without a tracer. On a busy machine nothing may have been seen in so short a time: then
- * there are more rounds, and longer ones, until something was, and until a thread was paused if that is the only way
- * (idle: no thread of the process has to be one that can be). Prints figures as JSON; exits with 1 if a thread was left
- * stopped.
+ * assault PID ROUNDS [no-perch] [never-pause] [always-pause] [idle] [record]: in each round a child attaches to the
+ * process and looks again and again, or records it, until it is killed, after up to 20 ms, wherever it happens to be.
+ * After each kill every thread of the process must be free: not stopped, without a tracer. On a busy machine nothing
+ * may have been seen in so short a time: then there are more rounds, and longer ones, until something was, and until a
+ * thread was paused if that is the only way (idle: no thread of the process has to be one that can be). Prints figures
+ * as JSON; exits with 1 if a thread was left stopped.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +20,9 @@
 #include "darter/darter.h"
 
 #define MOST_US    20000
+#define RECORD_US  100000 /* the same for a recording: it takes longer to begin */
+#define RATE       1000
+#define STEP       0.002 /* seconds after which a recording tells how it goes */
 #define LONGEST_US 500000
 #define PATIENCE   60 /* seconds for the rounds beyond those that were asked for */
 /* The kernel lets go of whatever a process traces, and wakes it, before the process can be waited for. So from then on
@@ -64,6 +67,31 @@ __attribute__((noreturn)) static void look_until_killed(int pid, const struct dt
 					atomic_fetch_add(&shared->pauses, 1);
 		}
 		dt_release(target);
+	}
+}
+
+/* The same for a recording. */
+__attribute__((noreturn)) static void record_until_killed(int pid, const struct dt_options *options)
+{
+	const struct dt_record_options how = {
+	    .rate = RATE, .no_perch = options->no_perch, .pause = options->pause, .fd = fileno(tmpfile())};
+	struct dt_record_status status = {0}, before = {0};
+	struct dt_recording *recording;
+	struct dt_error err;
+
+	if (dt_record(&how, &recording, &err) < 0 || dt_record_add(recording, pid, &err) < 0) {
+		note_failure(&err);
+		for (;;)
+			pause();
+	}
+	atomic_fetch_add(&shared->attaches, 1);
+	for (;;) {
+		if (dt_record_tend(recording, STEP, NULL, NULL, &err) < 0)
+			note_failure(&err);
+		dt_record_status(recording, &status);
+		atomic_fetch_add(&shared->takes, status.rounds - before.rounds);
+		atomic_fetch_add(&shared->pauses, status.stops - before.stops);
+		before = status;
 	}
 }
 
@@ -117,10 +145,12 @@ static int see_if_free(int pid)
 	return -1;
 }
 
-static int one_round(int pid, const struct dt_options *options, unsigned round, int most_us)
+static int one_round(int pid, const struct dt_options *options, bool record, unsigned round, int most_us)
 {
 	pid_t child = fork();
 
+	if (child == 0 && record)
+		record_until_killed(pid, options);
 	if (child == 0)
 		look_until_killed(pid, options, round);
 	if (child < 0)
@@ -137,15 +167,15 @@ static bool lacking(const struct dt_options *options, bool idle)
 {
 	if (!atomic_load(&shared->takes))
 		return true;
-	return options->no_perch && options->pause == DT_PAUSE_AUTO && !idle && !atomic_load(&shared->pauses);
+	return options->no_perch && options->pause != DT_PAUSE_NEVER && !idle && !atomic_load(&shared->pauses);
 }
 
 int main(int argc, char **argv)
 {
 	struct dt_options options = {0};
 	unsigned rounds, done = 0, soon = 0, left = 0;
-	int most_us = MOST_US;
-	bool idle = false;
+	int most_us;
+	bool idle = false, record = false;
 	time_t end = 0;
 	int pid;
 
@@ -156,13 +186,17 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++) {
 		options.no_perch = options.no_perch || strcmp(argv[i], "no-perch") == 0;
 		idle = idle || strcmp(argv[i], "idle") == 0;
+		record = record || strcmp(argv[i], "record") == 0;
 		if (strcmp(argv[i], "never-pause") == 0)
 			options.pause = DT_PAUSE_NEVER;
+		if (strcmp(argv[i], "always-pause") == 0)
+			options.pause = DT_PAUSE_ALWAYS;
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		return 2;
 	srand(1);
+	most_us = record ? RECORD_US : MOST_US;
 	for (; kill(pid, 0) == 0; done++) {
 		int found;
 
@@ -173,7 +207,7 @@ int main(int argc, char **argv)
 				break;
 			most_us = most_us * 2 < LONGEST_US ? most_us * 2 : LONGEST_US;
 		}
-		found = one_round(pid, &options, done, most_us);
+		found = one_round(pid, &options, record, done, most_us);
 		soon += found == 1;
 		left += found < 0;
 	}

@@ -14,7 +14,8 @@
 #include "rules.h"
 
 struct tally {
-	uint64_t runs, samples, checked, unseen, torn, empty, impossible;
+	uint64_t runs, checked, empty, impossible;
+	uint64_t samples, seen, unseen, torn; /* each sample is one of the last three */
 	uint64_t wall_ns, unseen_ns;
 	char first[1024];
 };
@@ -70,13 +71,17 @@ static void check_run(const struct dt_profile *profile, const struct rules *rule
 	tally->runs++;
 	tally->samples += run->samples;
 	tally->wall_ns += run->wall_ns;
-	if (run->flags & (DT_RUN_UNSEEN | DT_RUN_TORN)) {
-		tally->unseen += run->flags & DT_RUN_UNSEEN ? run->samples : 0;
-		tally->unseen_ns += run->flags & DT_RUN_UNSEEN ? run->wall_ns : 0;
-		tally->torn += run->flags & DT_RUN_TORN ? run->samples : 0;
+	if (run->flags & DT_RUN_UNSEEN) {
+		tally->unseen += run->samples;
+		tally->unseen_ns += run->wall_ns;
+		return;
+	}
+	if (run->flags & DT_RUN_TORN) {
+		tally->torn += run->samples;
 		return;
 	}
 	tally->checked++;
+	tally->seen += run->samples;
 	tally->empty += !thread.frame_count;
 	thread.frames = frames;
 	/* Threads may change their names while they are recorded: those that do are not asked for it. */
@@ -96,17 +101,17 @@ static void print_text(const char *text)
 
 static void print_tally(const struct tally *tally, const struct dt_record_status *status, size_t stacks)
 {
-	printf("{\"runs\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"checked\": %" PRIu64 ", \"empty\": %" PRIu64
-	       ", \"unseen\": %" PRIu64 ", \"torn\": %" PRIu64 ", \"impossible\": %" PRIu64 ", \"wall_ns\": %" PRIu64
-	       ", \"unseen_ns\": %" PRIu64 ", \"stacks\": %zu, ",
-	       tally->runs, tally->samples, tally->checked, tally->empty, tally->unseen, tally->torn, tally->impossible,
-	       tally->wall_ns, tally->unseen_ns, stacks);
+	printf("{\"runs\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"seen\": %" PRIu64 ", \"checked\": %" PRIu64
+	       ", \"empty\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"torn\": %" PRIu64 ", \"impossible\": %" PRIu64
+	       ", \"wall_ns\": %" PRIu64 ", \"unseen_ns\": %" PRIu64 ", \"stacks\": %zu, ",
+	       tally->runs, tally->samples, tally->seen, tally->checked, tally->empty, tally->unseen, tally->torn,
+	       tally->impossible, tally->wall_ns, tally->unseen_ns, stacks);
 	printf("\"rounds\": %" PRIu64 ", \"told_samples\": %" PRIu64 ", \"late\": %" PRIu64
 	       ", \"told_unseen\": %" PRIu64 ", \"settled\": %" PRIu64 ", \"told_torn\": %" PRIu64
-	       ", \"lost\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64 ", \"bytes\": %" PRIu64
-	       ", \"rung\": ",
+	       ", \"lost\": %" PRIu64 ", \"stops\": %" PRIu64 ", \"stopped_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64
+	       ", \"duration_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"rung\": ",
 	       status->rounds, status->samples, status->late, status->unseen, status->settled, status->torn,
-	       status->lost, status->cpu_ns, status->duration_ns, status->bytes);
+	       status->lost, status->stops, status->stopped_ns, status->cpu_ns, status->duration_ns, status->bytes);
 	print_text(status->rung);
 	printf(", \"first\": ");
 	print_text(tally->first);

@@ -1,7 +1,7 @@
 /*
- * shares PID RATE SECONDS NAMES [no-perch] [never-pause] [always-pause]: records a process and prints, as JSON, how
- * much of the time of its threads was spent below each of the functions (NAMES, separated by commas; the innermost one
- * that a stack has counts), in each state, and unseen. In nanoseconds, by wall time and by CPU time.
+ * shares PID[,PID...] RATE SECONDS NAMES [no-perch] [never-pause] [always-pause]: records processes and prints, as
+ * JSON, how much of the time of their threads was spent below each of the functions (NAMES, separated by commas; the
+ * innermost one that a stack has counts), in each state, and unseen. In nanoseconds, by wall time and by CPU time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,13 +69,13 @@ static void print_shares(const struct shares *shares, const struct dt_record_sta
 	print_share("unseen", &shares->unseen);
 	print_share("all", &shares->all);
 	printf("\"samples\": %" PRIu64 ", \"rounds\": %" PRIu64 ", \"late\": %" PRIu64 ", \"settled\": %" PRIu64
-	       ", \"torn\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64
-	       ", \"rung\": \"%s\", \"why\": \"%s\"}\n",
+	       ", \"torn\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"stops\": %" PRIu64 ", \"stopped_ns\": %" PRIu64
+	       ", \"cpu_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64 ", \"rung\": \"%s\", \"why\": \"%s\"}\n",
 	       status->samples, status->rounds, status->late, status->settled, status->torn, status->lost,
-	       status->cpu_ns, status->duration_ns, status->rung, status->why);
+	       status->stops, status->stopped_ns, status->cpu_ns, status->duration_ns, status->rung, status->why);
 }
 
-static int record(int pid, const struct dt_record_options *options, double seconds, struct dt_record_status *status,
+static int record(char *pids, const struct dt_record_options *options, double seconds, struct dt_record_status *status,
 		  struct dt_error *err)
 {
 	struct dt_recording *recording;
@@ -83,7 +83,8 @@ static int record(int pid, const struct dt_record_options *options, double secon
 
 	if (rc < 0)
 		return rc;
-	rc = dt_record_add(recording, pid, err);
+	for (char *pid = strtok(pids, ","); pid && rc == 0; pid = strtok(NULL, ","))
+		rc = dt_record_add(recording, (int)strtol(pid, NULL, 10), err);
 	if (rc == 0)
 		rc = dt_record_tend(recording, seconds, NULL, NULL, err);
 	if (rc == 0)
@@ -105,7 +106,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc < 5 || !file) {
-		fprintf(stderr, "usage: shares PID RATE SECONDS NAMES [no-perch] [never-pause] [always-pause]\n");
+		fprintf(stderr,
+			"usage: shares PID[,PID...] RATE SECONDS NAMES [no-perch] [never-pause] [always-pause]\n");
 		return 2;
 	}
 	options.rate = strtod(argv[2], NULL);
@@ -119,7 +121,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "always-pause"))
 			options.pause = DT_PAUSE_ALWAYS;
 	}
-	rc = record((int)strtol(argv[1], NULL, 10), &options, strtod(argv[3], NULL), &status, &err);
+	rc = record(argv[1], &options, strtod(argv[3], NULL), &status, &err);
 	if (rc == 0) {
 		rewind(file);
 		rc = dt_profile_read(fileno(file), "the recording", &profile, &state, &err);

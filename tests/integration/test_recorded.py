@@ -1,39 +1,52 @@
 """Recordings of programs that call and return as fast as they can (tests/targets/hammer.py): no stack in them is a
-mixture, and every sample has a stack or is counted as unseen.
+mixture, and every sample has a stack or is counted as one that has none.
 
 tests/hammer/recorded.c records through the library, reads the file back and knows the calls that are possible, caller
 lines included.
 """
 
+import contextlib
 import json
 import os
-import shutil
 import subprocess
 import tempfile
-from pathlib import Path
 
-from harness import BUILD, SHAPES, SOME_SHAPES, SYSTEM, TARGETS, alone, each, limit, need_program, need_root, \
-    record_figure, size, skip, target
+from harness import BUILD, FULL, SHAPES, SOME_SHAPES, USABLE, alone, each, limit, record_figure, size, target
+from users import ordinary_user
 
 RECORDED = BUILD / "tests" / "hammer" / "recorded"
-WAYS = {"perch": ["never-pause"], "pause": ["no-perch"], "beside": ["no-perch", "never-pause"]}
 VARIANTS = ["single", "threads", "generators", "callbacks", "exceptions", "fresh", "twins", "churn"]
+SAMPLES = 2000000  # over all Pythons, in the full tier
+SECONDS = size(0.3, 1.0)
+BUSY = {"single": 1, "threads": 4, "sixteen": 16}
+PERCH, PAUSE, BESIDE = [], ["no-perch"], ["no-perch", "never-pause"]
+FIGURES = ("samples", "seen", "unseen", "torn", "impossible", "rounds", "stops", "stopped_ns")
 
 
-def record(python, variant, rate, seconds, *options, script="hammer.py", command=(RECORDED,), wrap=()):
-    with target(python, script, variant, wrap=wrap) as program, tempfile.NamedTemporaryFile("w") as rules:
+@contextlib.contextmanager
+def hammer(python, variant, script="hammer.py"):
+    """The program, and a file with the rules of its stacks."""
+    with target(python, script, variant) as program, tempfile.NamedTemporaryFile("w") as rules:
         rules.write("\n".join(program.lines[:program.lines.index("ready")]) + "\n")
         rules.flush()
         os.chmod(rules.name, 0o644)
-        done = subprocess.run([*command, str(program.pid), rules.name, str(rate), str(seconds), *options],
-                              capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
-    label = f"{python.label} {variant} {rate} Hz {' '.join(options)}"
+        yield program.pid, rules.name
+
+
+def record(running, label, rate, seconds, options=(), command=(RECORDED,)):
+    pid, rules = running
+    done = subprocess.run([*command, str(pid), rules, str(rate), str(seconds), *options], capture_output=True, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL)
+    label = f"{label}, {rate} Hz {' '.join(options)}"
     assert done.returncode in (0, 1), f"{label}: exit code {done.returncode}: {done.stderr}"
     found = json.loads(done.stdout)
     assert found["impossible"] == 0, f"{label}: {found['impossible']} impossible, the first: {found['first']}"
     # What was told and what is in the file are the same; a sample of a thread that has only just begun stands for no time.
     assert found["samples"] <= found["told_samples"] and found["unseen"] <= found["told_unseen"], f"{label}: {found}"
+    assert found["seen"] + found["unseen"] + found["torn"] == found["samples"], f"{label}: {found}"
     assert found["rounds"] > 0 and found["samples"] > 0 and found["lost"] == 0, f"{label}: {found}"
+    if "never-pause" in options:
+        assert found["stops"] == 0 == found["stopped_ns"], f"{label}: {found}"
     return found
 
 
@@ -43,56 +56,82 @@ def line(name, found):
             f"{found['late']} | {found['settled']} | {found['rung']} | {cpu:.0f} |")
 
 
-def report(name, rows):
-    head = ["| target | samples | stacks | impossible | unseen | torn | late rounds | settled | rung | own CPU, us a round |",
-            "|---|---|---|---|---|---|---|---|---|---|"]
-    record_figure(name, "\n".join(head + rows))
-
-
 @alone
 @each(SHAPES)
-@limit(7200)
+@limit(600)
 def test_no_recorded_stack_is_a_mixture(python):
-    rows = []
+    rows = ["| target | samples | stacks | impossible | unseen | torn | late rounds | settled | rung | own CPU, us a round |",
+            "|---|---|---|---|---|---|---|---|---|---|"]
     for variant in VARIANTS[:size(4, None)]:
-        for rate, seconds in ((1000, size(1, 60)), (100, size(0, 120))):
-            if seconds:
-                found = record(python, variant, rate, seconds)
-                # Had the target stood still, nothing would be shown by this.
-                assert found["stacks"] > 10 and found["checked"] > 1, f"{python.label} {variant}: {found}"
-                rows.append(line(f"{variant}, {rate} Hz", found))
-    report(f"Truth of recorded stacks, {python.label}", rows)
+        with hammer(python, variant) as running:
+            found = record(running, f"{python.label} {variant}", 1000, SECONDS)
+        # Had the target stood still, nothing would be shown by this.
+        assert found["stacks"] > 10 and found["checked"] > 1, f"{python.label} {variant}: {found}"
+        rows.append(line(variant, found))
+    record_figure(f"Truth of recorded stacks, {python.label}", "\n".join(rows))
+
+
+class Table:
+    """What recordings came to, by Python, user and rung; each of them tells its own rung."""
+
+    def __init__(self):
+        self.rows, self.failures = {}, []
+
+    def add(self, python, user, found):
+        row = self.rows.setdefault((python.label, user, found["rung"]), dict.fromkeys(FIGURES, 0))
+        for name in FIGURES:
+            row[name] += found[name]
+
+    def take(self, python, user, *how, **where):
+        """A failure is kept for the end: what the other Pythons do is to be known, too."""
+        try:
+            self.add(python, user, record(*how, **where))
+        except AssertionError as failure:
+            self.failures.append(str(failure))
+
+    @property
+    def samples(self):
+        return sum(row["samples"] for row in self.rows.values())
+
+    def __str__(self):
+        lines = ["| Python | user | rung | samples | impossible | unseen % | torn % | stops | us a stop |",
+                 "|---|---|---|---|---|---|---|---|---|"]
+        for key, row in self.rows.items():
+            unseen, torn = (100 * row[name] / row["samples"] for name in ("unseen", "torn"))
+            lines.append(f"| {' | '.join(key)} | {row['samples']} | {row['impossible']} | {unseen:.2f} | {torn:.2f} | "
+                         f"{row['stops']} | {row['stopped_ns'] / 1e3 / max(1, row['stops']):.0f} |")
+        return "\n".join([*lines, f"| all | | | {self.samples} | {len(self.failures)} recordings failed | | | | |"])
+
+
+def take_all(table, python, variant):
+    """As root and as an ordinary user, on each rung that there is for them."""
+    label = f"{python.label} {variant}"
+    rates = (100, 1000) if FULL else (1000,)
+    with hammer(python, variant) as running:
+        for rate in rates:
+            for options in (PERCH, PAUSE, BESIDE):
+                table.take(python, "root", running, f"{label}, root", rate, SECONDS, options)
+    with ordinary_user() as user, hammer(user.python(python), variant, user.script("hammer.py")) as running:
+        command = [*user.wrap, user.copied(RECORDED)]
+        for rate in rates:
+            for options in (PERCH, PAUSE):
+                table.take(python, "ordinary", running, f"{label}, ordinary user", rate, SECONDS, options, command=command)
 
 
 @alone
-@each(SOME_SHAPES)
 @limit(7200)
-def test_each_way_to_record(python):
-    rows = []
-    for way, options in WAYS.items():
-        for variant in ("single", "threads"):
-            rows.append(line(f"{variant}, {way}", record(python, variant, 500, size(1, 60), *options)))
-    report(f"Truth of recorded stacks by way, {python.label}", rows)
-
-
-@alone
-@limit(3600)
-def test_without_any_right():
-    """No capability: a perch without real-time priority, or a pause."""
-    need_root()
-    if SYSTEM.root or SYSTEM.missing:
-        skip("needs a Python that every user can start")
-    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
-    if scope.exists() and int(scope.read_text()) > 0:
-        skip("Yama lets nobody look into processes that are not descendants")
-    plain = [need_program("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"]
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        script, _, program = (shutil.copy(file, folder)
-                              for file in (TARGETS / "hammer.py", TARGETS / "ages.py", RECORDED))
-        for variant in ("single", "threads"):
-            found = record(SYSTEM, variant, 500, size(1, 60), script=script, command=[*plain, program], wrap=plain)
-            assert found["rung"] != "perch, real-time priority", found
-            rows.append(line(variant, found))
-    report(f"Truth of recorded stacks without rights, {SYSTEM.label}", rows)
+def test_threads_users_and_rungs():
+    table = Table()
+    pythons = [python for python in (USABLE if FULL else SOME_SHAPES) if not python.missing]
+    for python in pythons:
+        for variant in BUSY if FULL else ["single" if python.threaded else "sixteen"]:
+            take_all(table, python, variant)
+    # A busy machine takes fewer samples in the same time: what is missing is taken where it goes fast.
+    for _ in range(20):
+        for python in pythons:
+            if FULL and table.samples < SAMPLES and not python.threaded:
+                with hammer(python, "sixteen") as running:
+                    table.take(python, "root", running, f"{python.label} sixteen, root", 1000, 3)
+    record_figure("Truth of recorded stacks by user and rung", str(table))
+    assert not table.failures, "\n".join(table.failures)
+    assert table.samples >= (SAMPLES if FULL else 1)

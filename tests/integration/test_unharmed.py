@@ -10,60 +10,27 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import time
 from pathlib import Path
 
 from harness import BUILD, DEADLINE, SHAPES, SOME_SHAPES, SYSTEM, alone, children, each, limit, \
     process_state, record_figure, size, target, visible, wait_for
+from unharmed import ASSAULT, check_assault, play, run_assault
 
-HAMMER = BUILD / "tests" / "hammer"
+FOLLOW = BUILD / "tests" / "hammer" / "follow"
 WAYS = {"ladder": [], "pause": ["no-perch"], "never-pause": ["never-pause"]}
-
-
-def run_assault(pid, rounds, *options):
-    done = subprocess.run([HAMMER / "assault", str(pid), str(rounds), *options], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL)
-    assert done.returncode in (0, 1), (done.returncode, done.stderr)
-    return json.loads(done.stdout)
-
-
-def check_assault(found, rounds, options):
-    """All kills were made, nobody was left stopped, and what was to be tried was tried."""
-    assert found["rounds"] >= rounds and found["left"] == 0, (options, found)
-    assert found["takes"] > 0 and found["failures"] == 0, (options, found)
-    if "never-pause" in options:
-        assert found["pauses"] == 0, (options, found)
-    elif "no-perch" in options and "idle" not in options:
-        assert found["pauses"] > 0, (options, found)
 
 
 @contextlib.contextmanager
 def looked_at(pid, *options):
     """Somebody looks at the process, and is killed and replaced, as long as the block runs."""
-    with subprocess.Popen([HAMMER / "assault", str(pid), "1000000000", *options], stdout=subprocess.PIPE,
+    with subprocess.Popen([ASSAULT, str(pid), "1000000000", *options], stdout=subprocess.PIPE,
                           stdin=subprocess.DEVNULL, start_new_session=True) as process:
         try:
             yield
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def play(python, lines, disturb=None):
-    """Runs unharmed.py, sends it the lines, and gives all that it wrote and its exit code."""
-    with target(python, "unharmed.py") as program:
-        helper = threading.Thread(target=disturb, args=(program.pid,)) if disturb else None
-        if helper:
-            helper.start()
-        for line in lines:
-            program.send(line)
-            time.sleep(0.01)
-        if helper:
-            helper.join()
-        assert process_state(program.pid) not in ("T", "t")
-        program.send("stop")
-        return program.lines, program.wait(), program
 
 
 @alone
@@ -241,8 +208,8 @@ def test_a_program_that_ends_meanwhile(python):
     with visible(python, "short.py") as path:
         for _ in range(size(30, 300)):
             with subprocess.Popen([*python.argv, path], stdout=subprocess.PIPE) as process:
-                done = subprocess.run([HAMMER / "follow", str(process.pid)], capture_output=True, text=True,
-                                      timeout=DEADLINE, stdin=subprocess.DEVNULL)
+                done = subprocess.run([FOLLOW, str(process.pid)], capture_output=True, text=True, timeout=DEADLINE,
+                                      stdin=subprocess.DEVNULL)
                 output, _ = process.communicate(timeout=DEADLINE)
             assert output == b"5000\n" and process.returncode == 0, (output, process.returncode)
             assert done.returncode == 0, (done.stdout, done.stderr)

@@ -1,7 +1,7 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
-    hammer.py single|threads|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|interpreters|
-              swapping|lent|releases|parallel|syscalls|borrowed LIBRARY|brief LIBRARY
+    hammer.py single|threads|sixteen|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|
+              interpreters|swapping|lent|releases|parallel|syscalls|borrowed LIBRARY|brief LIBRARY
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -96,11 +96,15 @@ def releases(source):
     return ["r"]
 
 
-def threads(source):
-    for number in range(4):
+def threads(source, count=4):
+    for number in range(count):
         calls(source, "t%d" % number, 6)
         driver(source, "t%d" % number, 4)
-    return ["t0", "t1", "t2", "t3"]
+    return ["t%d" % number for number in range(count)]
+
+
+def sixteen(source):
+    return threads(source, 16)
 
 
 def parallel(source):

@@ -121,7 +121,7 @@ static void test_runs(void **state)
 	tell_change(f, 1, DT_SAME_STACK, DT_STATE_SLEEPING, NULL);
 	tell_round(f, 25, 40);
 	assert_int_equal(dt_profile_counts(f->profile).runs, 2); /* the last one is open */
-	assert_int_equal(dt_collector_settle(f->collector), 0);
+	assert_int_equal(dt_collector_settle(f->collector, false), 0);
 	assert_int_equal(dt_profile_counts(f->profile).runs, 3);
 	run = run_at(f, 0);
 	assert_string_equal(innermost(f, run->stack), "inner");
@@ -154,7 +154,7 @@ static void test_settled(void **state)
 	tell_change(f, 1, 1, DT_STATE_RUNNING, NULL);
 	for (unsigned i = 0; i < 10; i++) {
 		tell_round(f, i * 10, i * 10 + 10);
-		assert_int_equal(dt_collector_settle(f->collector), 0);
+		assert_int_equal(dt_collector_settle(f->collector, false), 0);
 	}
 	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++) {
 		wall += run_at(f, i)->wall_ns;
@@ -162,6 +162,48 @@ static void test_settled(void **state)
 	}
 	assert_int_equal(wall, 100 * MS);
 	assert_int_equal(samples, 10);
+}
+
+static uint64_t cpu_in(const struct fixture *f, enum dt_state state)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		sum += run_at(f, i)->state == state ? run_at(f, i)->cpu_ns : 0;
+	return sum;
+}
+
+/* Whoever waits was somewhere else when it used its CPU; and one that is never met running has used it all the same. */
+static void test_cpu_time(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_code(f, 1, "main");
+	tell_code(f, 2, "inner");
+	tell_thread(f, 1, "");
+	tell_thread(f, 2, "");
+	tell_change(f, 1, 1, DT_STATE_SLEEPING, NULL);
+	tell_change(f, 2, 1, DT_STATE_SLEEPING, NULL);
+	tell_spent(f, 1, 3 * MS);
+	tell_spent(f, 2, 1 * MS);
+	tell_round(f, 0, 10);
+	assert_int_equal(dt_collector_settle(f->collector, false), 0);
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	tell_round(f, 10, 20);
+	tell_spent(f, 1, 4 * MS);
+	tell_round(f, 20, 30);
+	tell_change(f, 1, 1, DT_STATE_SYSCALL, "read");
+	tell_spent(f, 1, 5 * MS);
+	tell_round(f, 30, 40);
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	tell_spent(f, 1, 6 * MS);
+	tell_round(f, 40, 50);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(cpu_in(f, DT_STATE_RUNNING), 18 * MS);
+	assert_int_equal(cpu_in(f, DT_STATE_SYSCALL), 0);
+	assert_int_equal(cpu_in(f, DT_STATE_SLEEPING), 1 * MS);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(cpu_in(f, DT_STATE_RUNNING) + cpu_in(f, DT_STATE_SLEEPING), 19 * MS);
 }
 
 /* A thread that is gone has no time any more; one that joins begins when it does; a name may come later. */
@@ -191,7 +233,7 @@ static void test_threads_come_and_go(void **state)
 	/* What is still told of it means nothing. */
 	tell_change(f, 2, 1, DT_STATE_RUNNING, NULL);
 	tell_round(f, 60, 70);
-	assert_int_equal(dt_collector_settle(f->collector), 0);
+	assert_int_equal(dt_collector_settle(f->collector, false), 0);
 	assert_int_equal(dt_collector_leave(f->collector, 1, 0), -EINVAL);
 }
 
@@ -200,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_runs, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_settled, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_cpu_time, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_threads_come_and_go, set_up, tear_down),
 	};
 

@@ -100,6 +100,7 @@ static int pause_patiently(const struct dt_proc *proc, int tid, struct dt_pause_
 
 static void a_paused_thread_stands_still(void **state)
 {
+	struct dt_pause_sum before = dt_pause_sum(), after;
 	struct dt_pause_hold hold;
 	struct dt_proc proc;
 	int child = start(&proc, false);
@@ -116,6 +117,9 @@ static void a_paused_thread_stands_still(void **state)
 		goes_on();
 	}
 	dt_pause_end(&hold); /* nothing is held: nothing happens */
+	after = dt_pause_sum();
+	assert_int_equal(after.count, before.count + 50);
+	assert_true(after.stood_ns >= before.stood_ns + UINT64_C(50) * 1000000); /* a millisecond each, at least */
 	finish(&proc, child);
 }
 
