@@ -69,7 +69,8 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	target->container = dt_proc_container(&target->proc, &target->fixed);
 	if (!target->executable || !target->command)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
-	rc = dt_sampler_new(&target->proc, target->live, &target->python, &target->options, NULL, &target->sampler, err);
+	rc = dt_sampler_new(&target->proc, target->live, &target->python, &target->options, NULL, &target->sampler,
+			    err);
 	if (rc < 0)
 		return rc;
 	if (!target->options.no_names)

@@ -121,6 +121,12 @@ void dt_code_cache_begin(struct dt_code_cache *cache)
 	cache->slot_count = 0;
 }
 
+void dt_code_cache_go_on(struct dt_code_cache *cache)
+{
+	cache->look += cache->look != UINT32_MAX;
+	cache->checked = NULL;
+}
+
 void dt_code_cache_generation(struct dt_code_cache *cache, uint64_t generation)
 {
 	cache->generation = generation;

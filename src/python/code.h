@@ -33,9 +33,13 @@ void dt_code_cache_free(struct dt_code_cache *cache);
  * limit. */
 void dt_code_cache_begin(struct dt_code_cache *cache);
 
-/* The last look was proven: what was read or compared in it is what the objects are. From then on such a copy is good as
- * long as the object has the same version (where it has one), or, without any reading, as long as no code object of the
- * interpreter has ended: dt_code_cache_generation() says before a look how often that has happened (0: not known). */
+/* The same look goes on at a later moment: what was handed out stays good, what is read is checked again. */
+void dt_code_cache_go_on(struct dt_code_cache *cache);
+
+/* The last look was proven: what was read or compared in it is what the objects are. From then on such a copy is good
+ * as long as the object has the same version (where it has one), or, without any reading, as long as no code object of
+ * the interpreter has ended: dt_code_cache_generation() says before a look how often that has happened (0: not known).
+ */
 void dt_code_cache_confirm(struct dt_code_cache *cache);
 void dt_code_cache_generation(struct dt_code_cache *cache, uint64_t generation);
 

@@ -290,7 +290,8 @@ static int derive(const struct reader *reader, struct parsed *parsed)
 							: reader->shape == SHAPE_14 ? 12
 										    : 16);
 	layout->code.units = layout->tuple.ob_size; /* of every object with a size */
-	/* Before the two pointers that precede the file's name, the last of the numbers that begin with the first line. */
+	/* Before the two pointers that precede the file's name, the last of the numbers that begin with the first line.
+	 */
 	if (layout->code.filename == layout->code.firstlineno + 44)
 		layout->code.version = layout->code.filename - 20;
 	/* Before the bytecode: an int, a pointer, and on free-threaded builds with code per thread one more. */

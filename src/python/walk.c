@@ -288,6 +288,5 @@ int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 	if (rc < 0)
 		return rc;
 	dt_budget_begin(&budget, DT_WALK_FRAMES);
-	dt_code_cache_begin(codes);
 	return dt_walk_frames(mem, &python->layout, codes, arena, &budget, thread);
 }

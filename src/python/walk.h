@@ -101,13 +101,13 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 struct dt_pulse {
 	struct dt_gil_words words;
 	uint64_t interpreters, threads; /* first interpreter, first thread state of this one: new ones are put first */
-	uint64_t code_generation; /* 0 where it is not counted */
+	uint64_t code_generation;       /* 0 where it is not counted */
 	bool collecting;
 };
 int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const struct dt_walk_interpreter *interpreter,
 		  struct dt_pulse *pulse);
 
-/* One thread state and its frames. thread->address and ->interpreter are given. Begins a look of the code cache. 0,
+/* One thread state and its frames. thread->address and ->interpreter are given; the code cache has begun a look. 0,
  * -EFAULT, -ENOMEM. */
 int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
 		struct dt_walk_thread *thread);

@@ -100,6 +100,7 @@ int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const stru
 	const struct dt_layout *layout = &python->layout;
 	struct pulse p = {.python = python};
 	ssize_t got;
+	bool has_gil; /* free-threaded builds mostly do without */
 	int rc;
 
 	*pulse = (struct dt_pulse){0};
@@ -109,13 +110,15 @@ int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const stru
 	if (layout->interpreter.code_generation != DT_ABSENT)
 		want(&p, interpreter->address + layout->interpreter.code_generation, &pulse->code_generation,
 		     sizeof(uint64_t));
-	rc = want_words(&p, interpreter->gil.address, &pulse->words);
+	has_gil = interpreter->gil.address || layout->gil_place == DT_GIL_IN_VARIABLES;
+	rc = has_gil ? want_words(&p, interpreter->gil.address, &pulse->words) : 0;
 	if (rc < 0)
 		return rc;
 	got = dt_mem_gather(mem, p.ranges, p.count);
 	if (got < (ssize_t)p.count)
 		return got < 0 ? (int)got : -EFAULT;
-	decode_words(&p, interpreter->gil.address, &pulse->words);
+	if (has_gil)
+		decode_words(&p, interpreter->gil.address, &pulse->words);
 	find_lone(&p, pulse);
 	pulse->code_generation += layout->interpreter.code_generation != DT_ABSENT; /* which begins with 0 */
 	pulse->collecting = p.collecting != 0;

@@ -96,12 +96,19 @@ struct moment {
 	uint64_t woke_ns, late_ns;
 };
 
-enum way { SHORT, STOP, LADDER };
+enum way { SHORT, FOLLOW, WHOLE, STOP, OUTER, LADDER };
 
 /* One look. False if the process is to be dropped. */
 static bool take(const struct moment *m, struct dt_subject *subject, enum way way, enum dt_taken *taken)
 {
-	const struct dt_moment moment = {&m->w->seat, way == STOP ? &m->w->stop : NULL, way == LADDER, m->late_ns};
+	const struct dt_moment moment = {.seat = &m->w->seat,
+					 .stop = way == STOP ? &m->w->stop : NULL,
+					 .agree = way == WHOLE   ? DT_AGREE_WHOLE
+						  : way == OUTER ? DT_AGREE_OUTER
+								 : DT_AGREE_NOT,
+					 .ladder = way == LADDER,
+					 .more = way != SHORT,
+					 .late_ns = m->late_ns};
 
 	subject->code = dt_recorder_take(subject->recorder, &moment, taken, &subject->err);
 	return subject->code == 0;
@@ -113,7 +120,7 @@ static bool follow(const struct moment *m, struct dt_subject *subject, enum dt_t
 	for (int i = 0; i < MOVES && *taken == DT_TAKEN_AWAY && dt_clock_ns() < m->late_ns; i++) {
 		if (!dt_seat_move(&m->w->seat, dt_recorder_cpu(subject->recorder)))
 			return true;
-		if (!take(m, subject, SHORT, taken))
+		if (!take(m, subject, FOLLOW, taken))
 			return false;
 	}
 	return true;
@@ -127,8 +134,12 @@ static bool settle(const struct moment *m, struct dt_subject *subject, enum dt_t
 	m->w->tally.settled++;
 	if (!options->pause_always && !follow(m, subject, taken))
 		return false;
-	if (*taken == DT_TAKEN_AWAY && options->pause && dt_clock_ns() < m->late_ns && !take(m, subject, STOP, taken))
-		return false;
+	for (enum way way = WHOLE; way < LADDER && *taken == DT_TAKEN_AWAY && dt_clock_ns() < m->late_ns; way++) {
+		if (!options->pause ? way != OUTER : way == WHOLE && options->pause_always)
+			continue;
+		if (!take(m, subject, way, taken))
+			return false;
+	}
 	if (*taken != DT_TAKEN_AWAY && *taken != DT_TAKEN_HARD)
 		return true;
 	if (dt_clock_ns() < m->late_ns + OVER_NS)
@@ -215,7 +226,7 @@ static void *watch(void *argument)
 	struct dt_watcher *w = argument;
 	uint64_t due;
 
-	dt_seat_take(&w->seat, w->options.perch && w->options.rate <= PERCH_RATE);
+	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= PERCH_RATE);
 	if (w->options.perch && w->options.rate > PERCH_RATE)
 		w->seat.why = "at more than 5,000 samples per second there is no perch";
 	tell_seat(w);

@@ -18,7 +18,9 @@ void dt_recorder_begin(struct dt_recorder *r)
 		r->threads[i].ran = false;
 		r->threads[i].before = r->threads[i].state;
 		r->threads[i].spent_ns = 0;
+		r->threads[i].seen = false;
 	}
+	r->going_on = false;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value, uint64_t factor)
@@ -47,6 +49,14 @@ void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *
 	thread->torn = false;
 	thread->digest[0] = a;
 	thread->digest[1] = b;
+}
+
+void dt_recorded_tear(struct dt_recorded *thread, const struct dt_walk_thread *walk)
+{
+	thread->torn = thread->fresh = true;
+	thread->unseen = false;
+	thread->frames = walk->frames;
+	thread->frame_count = walk->frame_count;
 }
 
 struct dt_recorded *dt_recorder_find(struct dt_recorder *r, uint64_t address)
@@ -153,15 +163,21 @@ static void take_labels(struct dt_recorded *thread, const struct dt_look_thread 
 	thread->state = from->state;
 	thread->syscall = from->syscall;
 	thread->gil = from->gil;
-	if (from->torn) {
-		thread->torn = thread->fresh = true;
-		thread->unseen = false;
-		thread->frames = from->walk->frames;
-		thread->frame_count = from->walk->frame_count;
-	}
+	thread->stands = false;
+	if (from->torn)
+		dt_recorded_tear(thread, from->walk);
 }
 
-int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const struct dt_look *look)
+static enum dt_way way_for(const struct dt_recorder *r, const struct dt_walk *walk)
+{
+	if (walk->interpreter_count != 1 || !walk->lists_whole || !all_differ(walk))
+		return DT_WAY_LADDER;
+	if (r->python->layout.free_threaded || (walk->thread_count > 1 && !dt_walk_gil_counted(r->python)))
+		return DT_WAY_EACH;
+	return walk->interpreters[0].gil.address ? DT_WAY_GIL : DT_WAY_LADDER;
+}
+
+int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const struct dt_look *look, bool stacks)
 {
 	bool changed = look != NULL;
 
@@ -184,15 +200,15 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 			set_tid(r, thread, tid, ns_tid);
 		}
 		thread->main = walk->main_ident ? from->ident == walk->main_ident : thread->tid == r->proc->pid;
-		dt_recorded_stack(thread, from);
+		if (stacks)
+			dt_recorded_stack(thread, from);
 		if (look)
 			take_labels(thread, &look->threads[i]);
 	}
 	changed = changed || walk->thread_count != r->count;
 	drop_unmet(r);
 	if (changed)
-		r->simple = !r->python->layout.free_threaded && walk->interpreter_count == 1 && walk->lists_whole &&
-			    walk->interpreters[0].gil.address && all_differ(walk);
+		r->way = way_for(r, walk);
 	return 0;
 }
 
@@ -206,7 +222,7 @@ void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sche
 	thread->counted = true;
 }
 
-static void set_state(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_thread_call *call)
+void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_thread_call *call)
 {
 	thread->syscall = NULL;
 	thread->state = call ? dt_state_of_call(dt_machine_here(), call, r->interpreter.wait_start,
@@ -217,7 +233,7 @@ static void set_state(const struct dt_recorder *r, struct dt_recorded *thread, c
 void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_call *call,
 			       const struct dt_thread_sched *sched)
 {
-	set_state(r, suspect, call);
+	dt_recorded_state(r, suspect, call);
 	dt_recorded_account(suspect, sched);
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
@@ -238,7 +254,7 @@ static void ask_state(const struct dt_recorder *r, struct dt_recorded *thread)
 	if (!thread->ran && thread->state != DT_STATE_UNKNOWN)
 		return;
 	if (dt_thread_call_now(&thread->files, &call) == 0)
-		set_state(r, thread, &call);
+		dt_recorded_state(r, thread, &call);
 	else
 		thread->state = dt_state_by_letter(r->proc, thread->tid);
 }
@@ -292,6 +308,7 @@ void dt_recorded_unseen(struct dt_recorded *thread)
 {
 	thread->fresh = thread->fresh || !thread->unseen;
 	thread->unseen = true;
+	thread->stands = false;
 	thread->torn = false;
 	thread->frame_count = 0;
 	thread->state = DT_STATE_RUNNING;

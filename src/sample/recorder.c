@@ -18,6 +18,8 @@
 #define TRIES         3
 #define LADDER_NS     3000000 /* that the long way may take: the moment is over long before */
 #define FIRST_NS      200000000
+#define CLIMB_REST    4   /* times as long as the long way took there is none */
+#define PASSES        100 /* looks in a row for which there was no time: after them the long way is taken */
 
 int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
@@ -73,11 +75,15 @@ struct dt_recorded *dt_recorder_threads(struct dt_recorder *r, size_t *count)
 static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *err)
 {
 	const struct dt_look *look;
+	uint64_t began;
 	int rc;
 
 	dt_code_cache_generation(r->sampler->codes, 0);
 	r->sampler->limit_ns = r->count ? LADDER_NS : FIRST_NS;
+	began = dt_clock_ns();
 	rc = dt_sampler_look(r->sampler, &look, err);
+	r->climb_ns = dt_clock_ns() + (dt_clock_ns() - began) * CLIMB_REST;
+	r->passed = 0;
 	if (rc < 0)
 		return rc;
 	*taken = DT_TAKEN_LADDER;
@@ -86,11 +92,17 @@ static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *e
 	r->others_ns = 0;
 	r->interpreter = look->walk.interpreters[0];
 	r->suspect = look->walk.interpreters[0].gil.holder;
-	if (dt_recorder_meet(r, &look->walk, look) < 0)
+	if (dt_recorder_meet(r, &look->walk, look, true) < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	dt_recorder_refresh(r);
 	dt_recorder_account(r);
 	return 0;
+}
+
+/* Is the long way worth its time? For who just does not stand it comes too late as a rule. */
+static bool may_climb(const struct dt_recorder *r, enum dt_attempt rc)
+{
+	return dt_clock_ns() >= r->climb_ns && (rc == DT_ATTEMPT_HARD || r->passed >= PASSES);
 }
 
 static int fail_replaced(const struct dt_recorder *r, struct dt_error *err)
@@ -105,23 +117,35 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 	enum dt_attempt rc = DT_ATTEMPT_HARD;
 	int code = 0;
 
-	dt_recorder_begin(r);
-	for (int i = 0; r->simple && i < TRIES; i++) {
+	if (!moment->more)
+		dt_recorder_begin(r);
+	for (int i = 0; r->way != DT_WAY_LADDER && i < TRIES; i++) {
 		bool last = i == TRIES - 1 || dt_clock_ns() + GET_ON_NS > moment->late_ns;
 
-		rc = dt_short_look(r, moment, last, taken);
+		rc = r->way == DT_WAY_EACH ? dt_each_look(r, moment, last, taken)
+					   : dt_short_look(r, moment, last, taken);
 		if ((rc != DT_ATTEMPT_AGAIN && rc != DT_ATTEMPT_LATER) || r->replaced)
 			break;
 		if (rc == DT_ATTEMPT_LATER) /* a generator that yields has lost its caller for a moment */
 			nanosleep(&(struct timespec){.tv_nsec = GET_ON_NAP_NS}, NULL);
 	}
+	if (rc == DT_ATTEMPT_DONE && r->way == DT_WAY_EACH) {
+		r->passed = 0;
+		return 0;
+	}
 	if (rc == DT_ATTEMPT_DONE) {
+		r->passed = 0;
 		dt_recorder_other_states(r);
 		dt_recorder_judge(r, *taken != DT_TAKEN_SAME && r->seen_ns > moment->late_ns);
 		return 0;
 	}
 	if (!r->replaced && r->count && !moment->ladder) {
-		*taken = rc == DT_ATTEMPT_AWAY ? DT_TAKEN_AWAY : DT_TAKEN_HARD;
+		*taken = rc == DT_ATTEMPT_HARD ? DT_TAKEN_HARD : DT_TAKEN_AWAY;
+		return 0;
+	}
+	if (!r->replaced && r->count && !may_climb(r, rc)) {
+		*taken = DT_TAKEN_PROVEN;
+		dt_recorder_pass(r);
 		return 0;
 	}
 	if (!r->replaced)
@@ -140,8 +164,10 @@ void dt_recorder_refresh(struct dt_recorder *r)
 
 void dt_recorder_forget(struct dt_recorder *r)
 {
-	for (size_t i = 0; i < r->count; i++)
+	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].digest[0] = r->threads[i].digest[1] = 0;
+		r->threads[i].stands = false;
+	}
 	dt_recorder_refresh(r);
 	r->blocked = false;
 }
@@ -156,7 +182,11 @@ void dt_recorder_pass(struct dt_recorder *r)
 	struct dt_recorded *suspect = dt_recorder_find(r, r->suspect);
 	struct dt_thread_sched now;
 
-	dt_recorder_begin(r);
+	r->passed++;
+	if (r->way == DT_WAY_EACH) {
+		dt_each_give_up(r);
+		return;
+	}
 	r->blocked = false;
 	if (!suspect)
 		return;

@@ -53,6 +53,9 @@ struct dt_recorded {
 	enum dt_state before; /* its state at the last look */
 	bool met;             /* in the look that is being taken */
 	unsigned between;     /* looks in a row in which it was just entering Python */
+	bool seen;            /* by the look that is being taken, where each thread is looked at on its own */
+	bool stands;          /* it was blocked when its stack was seen: until it is put on a CPU that is true */
+	bool attached;        /* it may run Python, where that is told */
 };
 
 enum dt_taken {
@@ -63,10 +66,19 @@ enum dt_taken {
 	DT_TAKEN_HARD,   /* the long way is needed: nothing was taken */
 };
 
+/* May several looks at a thread that runs be compared? */
+enum dt_agreement {
+	DT_AGREE_NOT,
+	DT_AGREE_WHOLE, /* if all of them find the same */
+	DT_AGREE_OUTER, /* else the outer frames that they have in common are kept */
+};
+
 struct dt_moment {
 	const struct dt_seat *seat; /* of the calling thread */
 	struct dt_stop *stop;       /* NULL: nobody may be stopped in this look */
-	bool ladder;                /* may the long way be taken? The first look takes it in any case */
+	enum dt_agreement agree;
+	bool ladder;      /* may the long way be taken? The first look takes it in any case */
+	bool more;        /* the look before this one was not done: it is gone on with */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then */
 };
@@ -81,7 +93,8 @@ void dt_recorder_free(struct dt_recorder *recorder);
 int dt_recorder_take(struct dt_recorder *recorder, const struct dt_moment *moment, enum dt_taken *taken,
 		     struct dt_error *err);
 
-/* Instead of a look for which there is no time: who had the GIL is unseen, all others are as they were. */
+/* After a look that was not done and for which there is no time: who was to be seen is unseen, all others are as they
+ * were. */
 void dt_recorder_pass(struct dt_recorder *recorder);
 
 /* The next look is at all threads. */

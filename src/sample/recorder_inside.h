@@ -4,6 +4,13 @@
 
 #include "sample/recorder.h"
 
+/* How a look is taken, by what the process has. */
+enum dt_way {
+	DT_WAY_LADDER, /* several interpreters, or two thread states that name the same thread */
+	DT_WAY_GIL,    /* its words tell who can have run: short_look.c */
+	DT_WAY_EACH,   /* each thread is asked: each_look.c */
+};
+
 struct dt_recorder {
 	const struct dt_proc *proc;
 	struct dt_mem *live;
@@ -14,8 +21,8 @@ struct dt_recorder {
 	struct dt_recorded *threads;
 	size_t count, capacity;
 	uint32_t last_serial;
-	bool
-	    simple; /* one interpreter with a GIL, and no two thread states name the same thread: the short way holds */
+	enum dt_way way;
+	bool going_on;                          /* the look that is being taken has begun */
 	struct dt_walk_interpreter interpreter; /* that one; only its places are used */
 	struct dt_pulse pulse;                  /* of the last look by the short way; zero: there was none */
 	uint64_t suspect;                       /* thread state that had the GIL then */
@@ -28,7 +35,10 @@ struct dt_recorder {
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
 	uint64_t seen_ns;   /* dt_clock_ns() when the threads of the last look stood */
-	bool replaced;      /* another program was met: this recorder is of no use any more */
+	uint64_t random;
+	uint64_t climb_ns; /* dt_clock_ns() from when on the long way may be taken again */
+	unsigned passed;   /* looks in a row for which there was no time */
+	bool replaced;     /* another program was met: this recorder is of no use any more */
 };
 
 /* What one attempt of the short way came to. */
@@ -44,6 +54,12 @@ enum dt_attempt {
 enum dt_attempt dt_short_look(struct dt_recorder *recorder, const struct dt_moment *moment, bool last,
 			      enum dt_taken *taken);
 
+/* The same, for DT_WAY_EACH. Threads that were seen are not looked at again in the same look, and those that never are
+ * become unseen with dt_each_give_up(). */
+enum dt_attempt dt_each_look(struct dt_recorder *recorder, const struct dt_moment *moment, bool last,
+			     enum dt_taken *taken);
+void dt_each_give_up(struct dt_recorder *recorder);
+
 /* The thread whose thread state lies at an address; NULL if there is none. */
 struct dt_recorded *dt_recorder_find(struct dt_recorder *recorder, uint64_t address);
 
@@ -51,16 +67,23 @@ struct dt_recorded *dt_recorder_find(struct dt_recorder *recorder, uint64_t addr
 void dt_recorder_begin(struct dt_recorder *recorder);
 
 /* Takes the threads of a look over: those that are new get a number, those that are gone are dropped. look is NULL for
- * a walk of the short way. 0 or -ENOMEM. */
-int dt_recorder_meet(struct dt_recorder *recorder, const struct dt_walk *walk, const struct dt_look *look);
+ * a walk that is not one of the ladder; stacks: it was proven, they are taken over as well. 0 or -ENOMEM. */
+int dt_recorder_meet(struct dt_recorder *recorder, const struct dt_walk *walk, const struct dt_look *look, bool stacks);
 
 /* Adds a thread that the next look at all threads will meet, or drop. NULL: it cannot be told which thread it is. */
 struct dt_recorded *dt_recorder_adopt(struct dt_recorder *recorder, const struct dt_walk_thread *walk);
 
-/* Takes over the stack of one thread. */
+/* Takes over the stack of one thread; of one of which only outer frames were proven, those are told after that. */
 void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *walk);
+void dt_recorded_tear(struct dt_recorded *thread, const struct dt_walk_thread *walk);
 
-/* The state of the suspect: the call it is in, NULL if it runs; and the scheduler's account of it. */
+/* Looks several times at the thread whose thread state lies at walk->address, while it runs: what all looks agree on is
+ * kept. *torn: they did not agree on the inner frames. 0; -EAGAIN if they agreed on nothing, -ENOMEM. */
+int dt_recorder_agree(struct dt_recorder *recorder, struct dt_walk_thread *walk, bool *torn);
+
+/* The state of a thread, or of the suspect: the call it is in, NULL if it runs; and the scheduler's account of it. */
+void dt_recorded_state(const struct dt_recorder *recorder, struct dt_recorded *thread,
+		       const struct dt_thread_call *call);
 void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded *suspect,
 			       const struct dt_thread_call *call, const struct dt_thread_sched *sched);
 

@@ -33,8 +33,12 @@ void dt_seat_take(struct dt_seat *seat, bool perch)
 {
 	*seat = (struct dt_seat){.kind = DT_SEAT_BESIDE, .why = "no perch was asked for", .cpu = -1};
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (!perch)
+	if (!perch) {
+		/* Beside, a short slice still helps to be woken in time. */
+		if (dt_perch_sched(&seat->saved) == 0 && seat->saved.policy == SCHED_OTHER)
+			seat->brisk = take_slice(seat);
 		return;
+	}
 	seat->why = "the kernel does not tell how we are scheduled";
 	if (sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) < 0 || dt_perch_sched(&seat->saved) < 0)
 		return;
@@ -91,4 +95,6 @@ void dt_seat_leave(struct dt_seat *seat)
 {
 	if (seat->kind != DT_SEAT_BESIDE)
 		dt_seat_lower(seat, DT_SEAT_BESIDE, "");
+	else if (seat->brisk)
+		dt_perch_give_back(&seat->saved);
 }

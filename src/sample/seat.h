@@ -2,7 +2,7 @@
  * Where a thread that samples sits while it waits for the next instant. In a perch: on the CPU of the thread that it
  * watches, so that the kernel puts that one aside when the instant comes, with the lowest real-time priority (FIFO) or,
  * from kernel 6.12 on and without any right, a short time slice (SLICE). Or beside: anywhere, with an ordinary
- * priority. See perch.h for a perch that is taken for one look only.
+ * priority, and a short slice if there are any. See perch.h for a perch that is taken for one look only.
  *
  * A seat belongs to the thread that took it. It is not inherited by children of ours, and who sits in FIFO and goes
  * round in circles is stopped by the kernel (RLIMIT_RTTIME).
@@ -27,6 +27,7 @@ struct dt_seat {
 	int cpu;           /* that we are bound to, -1: to none */
 	cpu_set_t allowed; /* where we may go */
 	struct dt_sched saved;
+	bool brisk; /* beside, with a short time slice: nobody is put aside, but we are woken in time */
 };
 
 /* Takes the best seat that is to be had here, or with perch false one beside. Never fails. */

@@ -30,7 +30,9 @@ struct attempt_state {
 	struct dt_thread_call call;
 	bool running;
 	bool stopped;
-	bool last; /* nothing more is tried after this: what cannot be followed is unseen */
+	bool agree; /* it runs, and looks at it must agree */
+	bool torn;  /* they did not, on the inner frames */
+	bool last;  /* nothing more is tried after this: what cannot be followed is unseen */
 };
 
 /* A thread state that has taken the GIL for the first time since the last look. */
@@ -160,10 +162,11 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 {
 	struct dt_pulse now;
 
-	if (a->pulse.words.locked != 1 && (dt_walk_pulse(r->live, r->python, &r->interpreter, &now) < 0 ||
-					   !same_words(&now.words, &a->pulse.words) || !same_lists(&now, &a->pulse)))
+	if ((a->agree || a->pulse.words.locked != 1) &&
+	    (dt_walk_pulse(r->live, r->python, &r->interpreter, &now) < 0 || !same_words(&now.words, &a->pulse.words) ||
+	     !same_lists(&now, &a->pulse)))
 		return false;
-	if (a->running && !a->stopped && sched_getcpu() != moment->seat->cpu)
+	if (a->running && !a->stopped && !a->agree && sched_getcpu() != moment->seat->cpu)
 		return false;
 	r->replaced = dt_live_replaced(r->live, r->python->runtime);
 	if (r->replaced)
@@ -171,7 +174,8 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 	if (a->suspect &&
 	    (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices))
 		return false;
-	dt_code_cache_confirm(r->sampler->codes);
+	if (!a->agree)
+		dt_code_cache_confirm(r->sampler->codes);
 	return true;
 }
 
@@ -198,16 +202,36 @@ static void settle_between(struct dt_recorder *r, struct dt_mem *mem, struct dt_
 		*walk = before;
 }
 
+/* Reads the stack of the suspect. */
+static int read_suspect(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a,
+			struct dt_walk_thread *walk)
+{
+	int rc;
+
+	dt_arena_reset(&r->arena);
+	if (a->agree) {
+		rc = dt_recorder_agree(r, walk, &a->torn);
+		return rc == 0 && a->torn && moment->agree != DT_AGREE_OUTER ? -EBUSY : rc;
+	}
+	dt_image_begin(r->lane);
+	dt_image_prefetch(r->lane);
+	return dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, walk);
+}
+
+static void keep_torn(const struct attempt_state *a, const struct dt_walk_thread *walk)
+{
+	if (a->torn)
+		dt_recorded_tear(a->suspect, walk);
+}
+
 /* The stack of the suspect alone. */
 static enum dt_attempt look_at_one(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
 	struct dt_walk_thread walk = {.address = a->suspect->address};
 
-	dt_arena_reset(&r->arena);
-	dt_image_begin(r->lane);
-	dt_image_prefetch(r->lane);
-	if (dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, &walk) < 0)
-		return DT_ATTEMPT_AGAIN;
+	dt_code_cache_begin(r->sampler->codes);
+	if (read_suspect(r, moment, a, &walk) < 0)
+		return a->agree ? DT_ATTEMPT_AWAY : DT_ATTEMPT_AGAIN;
 	if (walk.ident != a->suspect->ident || walk.native != a->suspect->native)
 		return DT_ATTEMPT_HARD;
 	settle_between(r, r->lane, &r->arena, a->suspect, &walk);
@@ -218,6 +242,7 @@ static enum dt_attempt look_at_one(struct dt_recorder *r, const struct dt_moment
 	if (walk.end != DT_WALK_WHOLE && !a->last)
 		return DT_ATTEMPT_LATER;
 	dt_recorded_stack(a->suspect, &walk);
+	keep_torn(a, &walk);
 	return DT_ATTEMPT_DONE;
 }
 
@@ -231,6 +256,26 @@ static bool find_in(const struct dt_walk *walk, const struct dt_recorded *suspec
 	return !suspect || (*found && (*found)->ident == suspect->ident && (*found)->native == suspect->native);
 }
 
+/* The suspect among all. */
+static enum dt_attempt look_at_found(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a,
+				     struct dt_walk_thread *found)
+{
+	struct dt_sampler *s = r->sampler;
+	struct dt_walk_thread running = {.address = found->address};
+
+	if (!a->agree) {
+		settle_between(r, s->image, &s->arenas[s->current], a->suspect, found);
+		return is_itself(r, a, found) ? DT_ATTEMPT_DONE : DT_ATTEMPT_HARD;
+	}
+	dt_code_cache_go_on(s->codes);
+	if (read_suspect(r, moment, a, &running) < 0)
+		return DT_ATTEMPT_AWAY;
+	if (running.ident != found->ident || running.native != found->native)
+		return DT_ATTEMPT_AGAIN;
+	*found = running;
+	return DT_ATTEMPT_DONE;
+}
+
 /* All of them. */
 static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
@@ -238,6 +283,7 @@ static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment
 	const struct dt_walk *walk = &s->look.walk;
 	struct dt_walk_thread *found;
 	uint64_t address = a->suspect ? a->suspect->address : 0;
+	enum dt_attempt rc;
 
 	s->threads = 0;
 	if (dt_look_once(s) < 0)
@@ -247,17 +293,18 @@ static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment
 		return DT_ATTEMPT_HARD;
 	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !find_in(walk, a->suspect, &found))
 		return DT_ATTEMPT_AGAIN;
-	if (found)
-		settle_between(r, s->image, &s->arenas[s->current], a->suspect, found);
-	if (found && !is_itself(r, a, found))
-		return DT_ATTEMPT_HARD;
+	rc = found && a->suspect ? look_at_found(r, moment, a, found) : DT_ATTEMPT_DONE;
+	if (rc != DT_ATTEMPT_DONE)
+		return rc;
 	if (!stood(r, moment, a))
 		return DT_ATTEMPT_AGAIN;
 	if (found && found->end != DT_WALK_WHOLE && !a->last)
 		return DT_ATTEMPT_LATER;
-	if (dt_recorder_meet(r, walk, NULL) < 0 || !r->simple)
+	if (dt_recorder_meet(r, walk, NULL, true) < 0 || r->way != DT_WAY_GIL)
 		return DT_ATTEMPT_HARD;
 	a->suspect = address ? dt_recorder_find(r, address) : NULL;
+	if (a->suspect && found)
+		keep_torn(a, found);
 	return DT_ATTEMPT_DONE;
 }
 
@@ -314,6 +361,10 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	rc = ask_kernel(r, moment, &a);
 	if (rc == DT_ATTEMPT_AWAY)
 		rc = stop_it(r, moment, &a);
+	if (rc == DT_ATTEMPT_AWAY && moment->agree) {
+		a.agree = true;
+		rc = DT_ATTEMPT_DONE;
+	}
 	if (rc == DT_ATTEMPT_DONE)
 		rc = look(r, moment, &a);
 	if (a.stopped)

@@ -2,13 +2,15 @@
 #include "sample/stop.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/util.h"
 
-#define SOON_NS 500000u /* in which a running thread stops as a rule */
+#define AT_ONCE_NS 20000u
+#define NAP_NS     10000
+#define SOON_NS    500000u /* in which a running thread stops as a rule */
 
 static bool is_gone(int tid)
 {
@@ -29,9 +31,17 @@ static void detach(struct dt_stop *stop)
 	stop->pending = false;
 }
 
+/* A thread that is on another CPU stops at once. One that waits for ours needs it first, and to yield it is not enough
+ * where our priority is the higher one. */
+static void wait_a_moment(uint64_t began)
+{
+	if (dt_clock_ns() > began + AT_ONCE_NS)
+		nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+}
+
 int dt_stop_begin(struct dt_stop *stop, int tid, dt_pause_ask_fn *ask, const void *context)
 {
-	uint64_t until;
+	uint64_t began;
 
 	if (stop->tid)
 		return -EBUSY;
@@ -46,13 +56,13 @@ int dt_stop_begin(struct dt_stop *stop, int tid, dt_pause_ask_fn *ask, const voi
 		dt_stop_poll(stop);
 		return -ESRCH;
 	}
-	until = dt_clock_ns() + SOON_NS;
+	began = dt_clock_ns();
 	while (!dt_pause_stopped(tid)) {
-		if (dt_clock_ns() > until) {
+		if (dt_clock_ns() > began + SOON_NS) {
 			dt_stop_poll(stop);
 			return -EBUSY;
 		}
-		sched_yield();
+		wait_a_moment(began);
 	}
 	atomic_store_explicit(&stop->began_ns, dt_clock_ns(), memory_order_relaxed);
 	stop->pending = false;

@@ -73,6 +73,7 @@
 	F(code.firsttraceable) \
 	F(code.bytecode) \
 	F(code.tlbc) \
+	F(code.version) \
 	F(code.units) \
 	F(object.size) \
 	F(object.ob_type) \

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import chromium
-import recordings
+import made_recordings as recordings
 from harness import ROOT, each, skip, wait_for
-from recordings import hostile, render
+from made_recordings import hostile, render
 
 NAMES = "{http://www.w3.org/2000/svg}"
 

@@ -8,9 +8,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import packages
-import recordings
+import made_recordings as recordings
 from harness import ROOT, each, size
-from recordings import hostile, render
+from made_recordings import hostile, render
 
 APP = "/srv/a.py"
 
