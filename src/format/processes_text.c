@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/processes.h"
-#include "format/short_command.h"
+#include "base/short_command.h"
 #include "format/text.h"
 
 enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, STATE, DOING, COLUMNS };

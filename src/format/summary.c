@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/short_command.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/wrap.h"
-#include "format/short_command.h"
 #include "format/units.h"
 
 /* Rows of the tables, unless the caller wants another number. */
@@ -26,10 +26,10 @@ struct summary {
 	struct dt_view *view;
 	const struct dt_profile *profile;
 	struct dt_render render;
-	size_t rows;      /* of each table, 0: the usual number */
-	uint64_t shown;   /* nanoseconds */
-	uint64_t idle;    /* that the view hides */
-	uint64_t missing; /* of what is shown: without a stack, or with a part of one */
+	size_t rows;    /* of each table, 0: the usual number */
+	uint64_t shown; /* nanoseconds */
+	uint64_t idle;  /* that the view hides */
+	struct dt_summary_missing missing;
 	struct dt_summary_row marks[MARKS];
 	struct dt_buf buf;
 };
@@ -66,8 +66,10 @@ static int add_up(struct summary *s)
 		const char *mark = weight ? dt_view_mark(&runs[i]) : NULL;
 
 		s->shown = plus(s->shown, weight);
-		if (runs[i].flags & (DT_RUN_UNSEEN | DT_RUN_TORN))
-			s->missing = plus(s->missing, weight);
+		if (runs[i].flags & DT_RUN_UNSEEN)
+			s->missing.unseen = plus(s->missing.unseen, weight);
+		else if (runs[i].flags & DT_RUN_TORN)
+			s->missing.torn = plus(s->missing.torn, weight);
 		for (size_t k = 0; mark && k < MARKS; k++)
 			if (!s->marks[k].mark || s->marks[k].mark == mark) {
 				s->marks[k].mark = mark;
@@ -315,7 +317,8 @@ static int render_summary(struct dt_view *view, const struct dt_profile_render *
 	if (!code)
 		code = put_others(&s);
 	dt_buf_putc(&s.buf, '\n');
-	dt_summary_quality(&s.buf, s.profile, &s.render, s.missing, s.shown);
+	s.missing.whole = s.shown;
+	dt_summary_quality(&s.buf, s.profile, &s.render, &s.missing);
 	if (!code)
 		code = dt_flush(&s.buf, out);
 	dt_buf_release(&s.buf);

@@ -31,9 +31,13 @@ struct dt_summary_table {
 void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
 		      const struct dt_summary_table *table);
 
-/* How the recording was made and what it is worth, and what a reader should know about it. missing is how much of the
- * time that is shown has no stack, or only a part of one. */
+/* Of the time that is shown: how much has no stack, and how much has only the outer part of one. */
+struct dt_summary_missing {
+	uint64_t unseen, torn, whole;
+};
+
+/* How the recording was made and what it is worth, and what a reader should know about it. */
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
-			uint64_t missing, uint64_t whole);
+			const struct dt_summary_missing *missing);
 
 #endif

@@ -27,10 +27,11 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
  * not take place leave fewer samples for them; other figures take nothing away. */
-static const char *verdict(uint64_t missing, uint64_t whole, const struct dt_profile_quality *quality,
+static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_quality *quality,
 			   enum dt_style *style)
 {
-	double share = whole ? (double)missing / (double)whole : 0;
+	double part = (double)missing->unseen + (double)missing->torn;
+	double share = missing->whole ? part / (double)missing->whole : 0;
 	double lost = quality->rounds ? (double)quality->lost / ((double)quality->rounds + (double)quality->lost) : 0;
 	double worst = DT_MAX(share, lost);
 
@@ -38,11 +39,14 @@ static const char *verdict(uint64_t missing, uint64_t whole, const struct dt_pro
 	return worst <= 0.01 ? "good" : worst <= 0.1 ? "fair" : "poor";
 }
 
-static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quality, uint64_t missing, uint64_t whole)
+static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quality,
+		     const struct dt_summary_missing *missing)
 {
-	if (whole) {
+	uint64_t seen = missing->whole - DT_MIN(missing->unseen, missing->whole);
+
+	if (missing->whole) {
 		dt_buf_puts(text, ", ");
-		dt_put_share(text, whole - DT_MIN(missing, whole), whole);
+		dt_put_share(text, seen - DT_MIN(missing->torn, seen), missing->whole);
 		dt_buf_puts(text, " of this time has a true stack");
 	} else if (!quality->samples) {
 		dt_buf_puts(text, ", no sample was taken");
@@ -53,15 +57,15 @@ static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quali
 
 /* "Quality: good, 99.9% of this time has a true stack; 99.8 of 100 rounds a second" */
 static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
-			uint64_t missing, uint64_t whole)
+			const struct dt_summary_missing *missing)
 {
 	struct dt_buf text = DT_BUF_INIT;
 	enum dt_style style;
-	const char *word = verdict(missing, whole, &meta->quality, &style);
+	const char *word = verdict(missing, &meta->quality, &style);
 
 	dt_paint(buf, render, DT_STYLE_BOLD, "Quality: ");
 	dt_paint(buf, render, style, word);
-	put_seen(&text, &meta->quality, missing, whole);
+	put_seen(&text, &meta->quality, missing);
 	if (meta->duration_ns) {
 		dt_buf_printf(&text, "; %.1f", (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
 		if (meta->rate > 0)
@@ -145,27 +149,28 @@ static void put_note(struct dt_buf *buf, const struct dt_render *render, struct 
 	dt_buf_clear(text);
 }
 
-static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render)
+static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render,
+		      const struct dt_summary_missing *missing)
 {
 	uint64_t rounds = quality->lost > UINT64_MAX - quality->rounds ? UINT64_MAX : quality->rounds + quality->lost;
 	struct dt_buf text = DT_BUF_INIT;
 
-	if (matters(quality->unseen, quality->samples)) {
-		dt_buf_putc(&text, ' ');
-		dt_put_share(&text, quality->unseen, quality->samples);
-		dt_buf_puts(
-		    &text, " of the samples met a thread that ran, and could not see where: [running, stack not seen]. "
-			   "Any function may have up to the time of that row more than its own says.");
+	if (matters(missing->unseen, missing->whole)) {
+		dt_buf_puts(&text, " in ");
+		dt_put_share(&text, missing->unseen, missing->whole);
+		dt_buf_puts(&text,
+			    " of this time a thread ran and could not be seen in time: [running, stack not seen]. Any "
+			    "function may have up to that much more than its row says.");
 		if (matters(quality->late, quality->rounds))
-			dt_buf_puts(&text, " Rounds came late: the machine was busy, or the rate is too high for it.");
+			dt_buf_puts(&text, " Looks came late: the machine was busy, or the rate is too high for it.");
 		put_note(buf, render, &text);
 	}
-	if (matters(quality->torn, quality->samples)) {
-		dt_buf_putc(&text, ' ');
-		dt_put_share(&text, quality->torn, quality->samples);
+	if (matters(missing->torn, missing->whole)) {
+		dt_buf_puts(&text, " in ");
+		dt_put_share(&text, missing->torn, missing->whole);
 		dt_buf_puts(&text,
-			    " of the samples have no inner frames, because those could not be proven. [torn] stands "
-			    "for them: the functions outside of it are true, and their total time is right.");
+			    " of this time inner frames could not be proven. [torn] stands for them: the functions "
+			    "outside of it are true, and their total time is right.");
 		put_note(buf, render, &text);
 	}
 	if (matters(quality->lost, rounds)) {
@@ -180,12 +185,12 @@ static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quali
 }
 
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
-			uint64_t missing, uint64_t whole)
+			const struct dt_summary_missing *missing)
 {
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	struct dt_buf text = DT_BUF_INIT;
 
-	put_verdict(buf, meta, render, missing, whole);
+	put_verdict(buf, meta, render, missing);
 	put_samples(&text, profile);
 	put_line(buf, render, &text);
 	put_counts(&text, &meta->quality);
@@ -193,5 +198,5 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_own_cost(&text, meta);
 	put_line(buf, render, &text);
 	dt_buf_release(&text);
-	put_notes(buf, &meta->quality, render);
+	put_notes(buf, &meta->quality, render, missing);
 }

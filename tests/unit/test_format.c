@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/processes.h"
-#include "format/short_command.h"
+#include "base/short_command.h"
 #include "golden.h"
 
 static const struct dt_frame nap[] = {
