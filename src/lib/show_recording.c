@@ -129,9 +129,11 @@ int dt_recordings_show(struct dt_recordings *recordings, const struct dt_profile
 		       struct dt_error *err)
 {
 	struct dt_view *view = NULL;
-	int rc = recordings->count ? 0 : dt_fail(err, DT_EUSAGE, "there is no recording to be shown");
+	int rc = 0;
 
-	if (rc == 0 && recordings->count > 1)
+	if (!recordings->profiles || !recordings->count)
+		return dt_fail(err, DT_EUSAGE, "there is no recording to be shown");
+	if (recordings->count > 1)
 		rc = put_together(recordings, err);
 	if (rc == 0)
 		rc = dt_view_new(recordings->profiles[0], options, &view, err);
