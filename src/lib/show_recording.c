@@ -149,10 +149,11 @@ int dt_show_recording(int fd, const char *name, const struct dt_profile_format *
 		      char warning[DT_WARNING_SIZE], struct dt_error *err)
 {
 	struct dt_recordings *recordings = dt_recordings_new();
-	int rc = recordings ? 0 : dt_fail(err, DT_EMEMORY, "out of memory");
+	int rc;
 
-	if (rc == 0)
-		rc = dt_recordings_add(recordings, fd, name, warning, err);
+	if (!recordings)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	rc = dt_recordings_add(recordings, fd, name, warning, err);
 	if (rc == 0)
 		rc = dt_recordings_show(recordings, format, options, render, out, err);
 	dt_recordings_free(recordings);
