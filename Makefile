@@ -15,7 +15,7 @@ all: ## build build/darter
 	@scripts/configure build
 	@ninja -C build
 
-demo: ## start a small Python program and look into it
+demo: ## start a small Python program, look into it and record it
 	@scripts/setup demo
 	@scripts/configure build
 	@ninja -C build darter

@@ -4,6 +4,8 @@
 """
 
 import ctypes
+import json
+import select
 import sys
 import threading
 import time
@@ -25,11 +27,19 @@ def discount(amount, years):
     return amount
 
 
+def tax(amount, rates=(2.6, 3.8, 8.1)):
+    return sum(amount * rate / 100 for rate in rates)
+
+
+def describe(amount, price):
+    return json.dumps({"amount": amount, "price": round(price, 2)})
+
+
 def price_orders():
-    total = 0.0
     while True:
         for amount in range(1000):
-            total += discount(amount, years=12)
+            price = discount(amount, years=12) + tax(amount)
+            describe(amount, price)
 
 
 def deliver(seconds):
@@ -65,7 +75,7 @@ def main():
     start("mailer", send_mails)
     start("pricing", price_orders)
     print("ready", flush=True)
-    sys.stdin.read()  # until the one who started it goes away
+    select.select([sys.stdin], [], [])  # until the one who started it goes away
 
 
 main()

@@ -302,6 +302,18 @@ DT_API int dt_show_recording(int fd, const char *name, const struct dt_profile_f
 			     const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,
 			     char warning[DT_WARNING_SIZE], struct dt_error *err);
 
+/* Several recordings as one: each is read when it is added, in any order, and all are put together as they lie in time.
+ * A process that goes on from one file of a rotation to the next is one. */
+struct dt_recordings;
+DT_API struct dt_recordings *dt_recordings_new(void); /* NULL: out of memory */
+DT_API void dt_recordings_free(struct dt_recordings *recordings);
+DT_API int dt_recordings_add(struct dt_recordings *recordings, int fd, const char *name, char warning[DT_WARNING_SIZE],
+			     struct dt_error *err);
+/* Once, of at least one. */
+DT_API int dt_recordings_show(struct dt_recordings *recordings, const struct dt_profile_format *format,
+			      const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,
+			      struct dt_error *err);
+
 /* A recording that was made, for programs: docs/json.md. */
 struct dt_failure;
 struct dt_record_result {

@@ -1,6 +1,7 @@
 /* darter report: what a recording shows, in any format. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/util.h"
@@ -12,16 +13,25 @@
 
 struct options {
 	struct dt_showing showing;
-	const char *file;
+	const char **files;
+	size_t count;
 };
 
 static int argument(void *options, const char *text, struct dt_error *err)
 {
 	struct options *o = options;
+	const char **grown;
 
-	if (o->file)
-		return dt_fail(err, DT_EUSAGE, "'%s' is too much: one recording is read at a time", text);
-	o->file = text;
+	if (!*text)
+		return dt_fail(err, DT_EUSAGE, "an empty text is no name of a file");
+	for (size_t i = 0; i < o->count; i++)
+		if (!strcmp(o->files[i], text))
+			return dt_fail(err, DT_EUSAGE, "'%.400s' is given twice: it would count twice", text);
+	grown = reallocarray((void *)o->files, o->count + 1, sizeof(*grown));
+	if (!grown)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	grown[o->count++] = text;
+	o->files = grown;
 	return 0;
 }
 
@@ -41,30 +51,41 @@ static int open_recording(const char *file, struct dt_error *err)
 	return -1;
 }
 
-static int show(const struct options *o, int fd, FILE *out, struct dt_error *err)
+static int read_all(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < o->count && code == 0; i++) {
+		dt_auto_close int fd = open_recording(o->files[i], err);
+		const char *name = strcmp(o->files[i], "-") != 0 ? o->files[i] : "stdin";
+		char warning[DT_WARNING_SIZE] = "";
+
+		code = fd < 0 ? err->code : dt_recordings_add(recordings, fd, name, warning, err);
+		if (code == 0 && warning[0])
+			dt_note(&o->showing.selecting.common, "%s", warning);
+	}
+	return code;
+}
+
+static int show(const struct options *o, struct dt_recordings *recordings, FILE *out, struct dt_error *err)
 {
 	const struct dt_common *common = &o->showing.selecting.common;
 	bool screen = out == stdout;
 	struct dt_profile_render render = {.color = screen ? dt_terminal_color(common, STDOUT_FILENO)
 							   : common->color == DT_COLOR_ALWAYS,
 					   .columns = screen ? dt_terminal_columns(STDOUT_FILENO) : 0};
-	char warning[DT_WARNING_SIZE] = "";
-	int code = dt_show_recording(fd, strcmp(o->file, "-") != 0 ? o->file : "stdin", o->showing.format,
-				     &o->showing.view, &render, out, warning, err);
 
-	if (code == 0 && warning[0])
-		dt_note(common, "%s", warning);
-	return code;
+	return dt_recordings_show(recordings, o->showing.format, &o->showing.view, &render, out, err);
 }
 
-static int show_in_file(const struct options *o, int fd, struct dt_error *err)
+static int show_in_file(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
 {
 	struct dt_result_file result;
 	int code = dt_result_open(&result, o->showing.output, err);
 
 	if (code)
 		return code;
-	code = show(o, fd, result.file, err);
+	code = show(o, recordings, result.file, err);
 	if (code)
 		dt_result_abandon(&result);
 	else
@@ -72,28 +93,39 @@ static int show_in_file(const struct options *o, int fd, struct dt_error *err)
 	return code;
 }
 
-static int report(struct options *o, struct dt_error *err)
+static int show_all(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
 {
-	dt_auto_close int fd = -1;
-	int code = dt_showing_settle(&o->showing, "text", err);
+	int code = read_all(o, recordings, err);
 
 	if (code)
 		return code;
-	if (!o->file) {
-		dt_fail(err, DT_EUSAGE, "which recording? Give the name of a .darter file");
-		dt_hint(err, "'darter record -o FILE.darter' makes one");
-		return DT_EUSAGE;
-	}
-	fd = open_recording(o->file, err);
-	if (fd < 0)
-		return err->code;
 	if (o->showing.output && strcmp(o->showing.output, "-") != 0)
-		return show_in_file(o, fd, err);
-	code = show(o, fd, stdout, err);
+		return show_in_file(o, recordings, err);
+	code = show(o, recordings, stdout, err);
 	if (code == DT_ERUNTIME && ferror(stdout)) {
 		dt_output_failed(); /* told at the end, unless its reader went away */
 		code = 0;
 	}
+	return code;
+}
+
+static int report(struct options *o, struct dt_error *err)
+{
+	struct dt_recordings *recordings;
+	int code = dt_showing_settle(&o->showing, "text", err);
+
+	if (code)
+		return code;
+	if (!o->count) {
+		dt_fail(err, DT_EUSAGE, "which recording? Give the name of a .darter file");
+		dt_hint(err, "'darter record -o FILE.darter' makes one");
+		return DT_EUSAGE;
+	}
+	recordings = dt_recordings_new();
+	if (!recordings)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	code = show_all(o, recordings, err);
+	dt_recordings_free(recordings);
 	return code;
 }
 
@@ -106,6 +138,7 @@ static int run(void *options)
 	if (code)
 		dt_report(&o->showing.selecting.common, &err);
 	dt_showing_release(&o->showing);
+	free((void *)o->files);
 	return dt_exit_code(code);
 }
 
@@ -132,18 +165,21 @@ static const struct dt_example examples[] = {
     {"darter report app.darter", "Where the time went: the summary."},
     {"darter report app.darter -o app.svg --gil", "A flame graph of the time in which the GIL was held."},
     {"darter report app.svg.part.darter -o app.svg", "The recording that a killed darter has left behind."},
+    {"darter report app-20261116-*.darter", "All files of a rotation, as one."},
     {"darter report app.darter -f folded --threads | grep worker", "Stacks as lines, for other tools."},
     {0},
 };
 
 const struct dt_command dt_command_report = {
     .name = "report",
-    .arguments = "FILE",
+    .arguments = "FILE...",
     .argument_kind = DT_VALUE_FILE,
     .summary = "show a recording, in any format",
     .about = "Reads a recording (a .darter file that 'darter record' has written) and shows it: the summary, or with "
 	     "-f or -o any other format. All that was recorded is in the file, so what counts (--cpu, --gil, --idle) "
 	     "and what is shown can be chosen anew each time.\n\n"
+	     "Several recordings are shown as one: the files of a rotation, or of several runs or hosts. A process "
+	     "that goes on from one file to the next is one process, and what was recorded twice counts once.\n\n"
 	     "A recording that was cut off, by a kill or a full disk, is shown up to there. Of one that is damaged "
 	     "the parts that are whole are shown. Both are told; '-f darter -o FILE' writes what is left as a whole "
 	     "recording.",

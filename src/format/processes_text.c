@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/short_command.h"
 #include "base/short_names.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/processes.h"
-#include "format/short_command.h"
 #include "format/text.h"
 
 enum column { PID, PYTHON, THREADS, CPU, RSS, CONTAINER, COMMAND, STATE, DOING, COLUMNS };

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/short_command.h"
 #include "base/util.h"
 #include "format/text.h"
 #include "format/units.h"
@@ -65,7 +66,7 @@ void dt_title_words(const struct dt_view *view, const struct dt_profile_render *
 	}
 	first = dt_profile_process_at(profile, 1);
 	if (first->command)
-		dt_buf_puts(out, dt_profile_text(profile, first->command));
+		dt_buf_puts(out, dt_command_program(dt_profile_text(profile, first->command)));
 	else
 		dt_buf_printf(out, "process %d", first->pid);
 	if (count > 1)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/short_command.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/wrap.h"
@@ -17,7 +18,9 @@
 /* Rows of the tables, unless the caller wants another number. */
 enum { OWN_ROWS = 10, TOTAL_ROWS = 8, LINE_ROWS = 6, THREAD_ROWS = 6 };
 
-#define MARKS 4 /* dt_view_mark() has three, and DT_MARK_HIDDEN */
+#define COMMAND_MIN 24 /* columns */
+
+#define MARKS       4 /* dt_view_mark() has three, and DT_MARK_HIDDEN */
 
 struct summary {
 	struct dt_view *view;
@@ -26,11 +29,14 @@ struct summary {
 	size_t rows;    /* of each table, 0: the usual number */
 	uint64_t shown; /* nanoseconds */
 	uint64_t idle;  /* that the view hides */
+	struct dt_summary_missing missing;
 	struct dt_summary_row marks[MARKS];
 	struct dt_buf buf;
 };
 
-void dt_summary_say(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text)
+/* Moves a sentence or more, escaped already, into lines that fit, with a newline behind them. The text is empty then.
+ */
+static void say(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text)
 {
 	dt_wrap(buf, text->data, text->length, 0, 0, render->columns);
 	dt_buf_putc(buf, '\n');
@@ -60,6 +66,10 @@ static int add_up(struct summary *s)
 		const char *mark = weight ? dt_view_mark(&runs[i]) : NULL;
 
 		s->shown = plus(s->shown, weight);
+		if (runs[i].flags & DT_RUN_UNSEEN)
+			s->missing.unseen = plus(s->missing.unseen, weight);
+		else if (runs[i].flags & DT_RUN_TORN)
+			s->missing.torn = plus(s->missing.torn, weight);
 		for (size_t k = 0; mark && k < MARKS; k++)
 			if (!s->marks[k].mark || s->marks[k].mark == mark) {
 				s->marks[k].mark = mark;
@@ -78,6 +88,15 @@ static void put_number(struct dt_buf *text, uint64_t number, const char *one, co
 	dt_buf_printf(text, " %s", number == 1 ? one : many);
 }
 
+/* A script behind -c may be of many pages: a line of it is enough where it is shown to people. */
+static void put_command(const struct summary *s, struct dt_buf *text, const char *command)
+{
+	if (s->render.columns)
+		dt_escape_cut(text, dt_command_program(command), DT_MAX(s->render.columns / 2, (size_t)COMMAND_MIN));
+	else
+		dt_escape(text, dt_command_program(command));
+}
+
 /* "Recorded process 12 (python3 app.py) for 10.0 s: 1,000 samples of 3 threads" */
 static void put_what(struct summary *s)
 {
@@ -92,7 +111,7 @@ static void put_what(struct summary *s)
 		dt_buf_printf(&text, "process %" PRId32, process->pid);
 		if (process->command) {
 			dt_buf_puts(&text, " (");
-			dt_escape(&text, dt_profile_text(s->profile, process->command));
+			put_command(s, &text, dt_profile_text(s->profile, process->command));
 			dt_buf_putc(&text, ')');
 		}
 	} else {
@@ -159,7 +178,7 @@ static void put_how_much(struct summary *s)
 		put_filters(&text, options);
 		dt_buf_puts(&text, " was recorded.");
 	}
-	dt_summary_say(&s->buf, &s->render, &text);
+	say(&s->buf, &s->render, &text);
 	dt_buf_release(&text);
 }
 
@@ -298,7 +317,8 @@ static int render_summary(struct dt_view *view, const struct dt_profile_render *
 	if (!code)
 		code = put_others(&s);
 	dt_buf_putc(&s.buf, '\n');
-	dt_summary_quality(&s.buf, s.profile, &s.render);
+	s.missing.whole = s.shown;
+	dt_summary_quality(&s.buf, s.profile, &s.render, &s.missing);
 	if (!code)
 		code = dt_flush(&s.buf, out);
 	dt_buf_release(&s.buf);

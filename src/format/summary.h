@@ -31,11 +31,13 @@ struct dt_summary_table {
 void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
 		      const struct dt_summary_table *table);
 
-/* How the recording was made and what it is worth, and what a reader should know about it. */
-void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render);
+/* Of the time that is shown: how much has no stack, and how much has only the outer part of one. */
+struct dt_summary_missing {
+	uint64_t unseen, torn, whole;
+};
 
-/* Moves a sentence or more, escaped already, into lines that fit, with a newline behind them. The text is empty then.
- */
-void dt_summary_say(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text);
+/* How the recording was made and what it is worth, and what a reader should know about it. */
+void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
+			const struct dt_summary_missing *missing);
 
 #endif

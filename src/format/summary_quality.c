@@ -1,13 +1,17 @@
 /*
- * The end of the summary: what the recording is worth. Every figure is told, also those that are 0, so that a reader
- * knows that they were counted; a share of more than a hundredth is put into a sentence that says what it means.
+ * The end of the summary: what the recording is worth. A word for it comes first. Then every figure is told, also those
+ * that are 0, so that a reader knows that they were counted; what takes more than a hundredth away is put into a
+ * sentence that says what it means.
  */
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/util.h"
 #include "base/wrap.h"
 #include "format/summary.h"
 #include "format/units.h"
+
+#define INDENT 2
 
 /* "late 3 (1.2%)" */
 static void put_count(struct dt_buf *text, const char *name, uint64_t count, uint64_t whole)
@@ -21,29 +25,76 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 	}
 }
 
-/* "Quality: 2,991 samples in 1,000 rounds, 99.8 a second of 100 asked for; stacks by perch (root may)" */
-static void put_rate(struct dt_buf *text, const struct dt_profile *profile)
+/* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
+ * not take place leave fewer samples for them; other figures take nothing away. */
+static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_quality *quality,
+			   enum dt_style *style)
+{
+	double part = (double)missing->unseen + (double)missing->torn;
+	double share = missing->whole ? part / (double)missing->whole : 0;
+	double lost = quality->rounds ? (double)quality->lost / ((double)quality->rounds + (double)quality->lost) : 0;
+	double worst = DT_MAX(share, lost);
+
+	*style = worst <= 0.01 ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
+	return worst <= 0.01 ? "good" : worst <= 0.1 ? "fair" : "poor";
+}
+
+static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quality,
+		     const struct dt_summary_missing *missing)
+{
+	uint64_t seen = missing->whole - DT_MIN(missing->unseen, missing->whole);
+
+	if (missing->whole) {
+		dt_buf_puts(text, ", ");
+		dt_put_share(text, seen - DT_MIN(missing->torn, seen), missing->whole);
+		dt_buf_puts(text, " of this time has a true stack");
+	} else if (!quality->samples) {
+		dt_buf_puts(text, ", no sample was taken");
+	} else if (!quality->unseen && !quality->torn) {
+		dt_buf_puts(text, ", nothing was missed");
+	}
+}
+
+/* "Quality: good, 99.9% of this time has a true stack; 99.8 of 100 rounds a second" */
+static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
+			const struct dt_summary_missing *missing)
+{
+	struct dt_buf text = DT_BUF_INIT;
+	enum dt_style style;
+	const char *word = verdict(missing, &meta->quality, &style);
+
+	dt_paint(buf, render, DT_STYLE_BOLD, "Quality: ");
+	dt_paint(buf, render, style, word);
+	put_seen(&text, &meta->quality, missing);
+	if (meta->duration_ns) {
+		dt_buf_printf(&text, "; %.1f", (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
+		if (meta->rate > 0)
+			dt_buf_printf(&text, " of %.6g", meta->rate);
+		dt_buf_puts(&text, " rounds a second");
+	}
+	dt_wrap(buf, text.data, text.length, strlen("Quality: good"), INDENT, render->columns);
+	dt_buf_putc(buf, '\n');
+	buf->failed |= text.failed;
+	dt_buf_release(&text);
+}
+
+/* "2,991 samples in 1,000 rounds, stacks by perch, short time slice: no right to a real-time priority" */
+static void put_samples(struct dt_buf *text, const struct dt_profile *profile)
 {
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	const struct dt_profile_quality *quality = &meta->quality;
 
-	dt_buf_puts(text, "Quality: ");
 	dt_thousands(text, quality->samples);
-	dt_buf_puts(text, " samples in ");
+	dt_buf_puts(text, quality->samples == 1 ? " sample in " : " samples in ");
 	dt_thousands(text, quality->rounds);
-	dt_buf_puts(text, " rounds");
-	if (meta->duration_ns)
-		dt_buf_printf(text, ", %.1f a second", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
-	if (meta->rate > 0)
-		dt_buf_printf(text, " of %.6g asked for", meta->rate);
+	dt_buf_puts(text, quality->rounds == 1 ? " round" : " rounds");
 	if (meta->rung) {
 		dt_buf_puts(text, "; stacks by ");
 		dt_escape(text, dt_profile_text(profile, meta->rung));
 	}
 	if (meta->rung && meta->rung_why) {
-		dt_buf_puts(text, " (");
+		dt_buf_puts(text, ": ");
 		dt_escape(text, dt_profile_text(profile, meta->rung_why));
-		dt_buf_putc(text, ')');
 	}
 }
 
@@ -80,46 +131,72 @@ static bool matters(uint64_t part, uint64_t whole)
 	return whole && part > whole / 100;
 }
 
-static void put_note(struct dt_buf *buf, const struct dt_render *render, uint64_t part, uint64_t whole,
-		     const char *meaning)
+static void put_line(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text)
 {
+	dt_buf_printf(buf, "%*s", INDENT, "");
+	dt_wrap(buf, text->data, text->length, INDENT, INDENT, render->columns);
+	dt_buf_putc(buf, '\n');
+	buf->failed |= text->failed;
+	dt_buf_clear(text);
+}
+
+static void put_note(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text)
+{
+	dt_paint(buf, render, DT_STYLE_NOTE, "note:");
+	dt_wrap(buf, text->data, text->length, strlen("note:"), INDENT, render->columns);
+	dt_buf_putc(buf, '\n');
+	buf->failed |= text->failed;
+	dt_buf_clear(text);
+}
+
+static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render,
+		      const struct dt_summary_missing *missing)
+{
+	uint64_t rounds = quality->lost > UINT64_MAX - quality->rounds ? UINT64_MAX : quality->rounds + quality->lost;
 	struct dt_buf text = DT_BUF_INIT;
 
-	if (!matters(part, whole))
-		return;
-	dt_buf_putc(&text, ' ');
-	dt_put_share(&text, part, whole);
-	dt_buf_printf(&text, " %s", meaning);
-	dt_paint(buf, render, DT_STYLE_NOTE, "note:");
-	dt_wrap(buf, text.data, text.length, strlen("note:"), 0, render->columns);
-	dt_buf_putc(buf, '\n');
-	buf->failed |= text.failed;
+	if (matters(missing->unseen, missing->whole)) {
+		dt_buf_puts(&text, " in ");
+		dt_put_share(&text, missing->unseen, missing->whole);
+		dt_buf_puts(&text,
+			    " of this time a thread ran and could not be seen in time: [running, stack not seen]. Any "
+			    "function may have up to that much more than its row says.");
+		if (matters(quality->late, quality->rounds))
+			dt_buf_puts(&text, " Looks came late: the machine was busy, or the rate is too high for it.");
+		put_note(buf, render, &text);
+	}
+	if (matters(missing->torn, missing->whole)) {
+		dt_buf_puts(&text, " in ");
+		dt_put_share(&text, missing->torn, missing->whole);
+		dt_buf_puts(&text,
+			    " of this time inner frames could not be proven. [torn] stands for them: the functions "
+			    "outside of it are true, and their total time is right.");
+		put_note(buf, render, &text);
+	}
+	if (matters(quality->lost, rounds)) {
+		dt_buf_putc(&text, ' ');
+		dt_put_share(&text, quality->lost, rounds);
+		dt_buf_puts(&text,
+			    " of the rounds did not take place: the machine was busy or suspended. Times are measured "
+			    "and stay right, but there are fewer samples than were asked for.");
+		put_note(buf, render, &text);
+	}
 	dt_buf_release(&text);
 }
 
-void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render)
+void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
+			const struct dt_summary_missing *missing)
 {
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
-	const struct dt_profile_quality *quality = &meta->quality;
 	struct dt_buf text = DT_BUF_INIT;
 
-	put_rate(&text, profile);
-	dt_summary_say(buf, render, &text);
-	put_counts(&text, quality);
-	dt_summary_say(buf, render, &text);
+	put_verdict(buf, meta, render, missing);
+	put_samples(&text, profile);
+	put_line(buf, render, &text);
+	put_counts(&text, &meta->quality);
+	put_line(buf, render, &text);
 	put_own_cost(&text, meta);
-	dt_summary_say(buf, render, &text);
+	put_line(buf, render, &text);
 	dt_buf_release(&text);
-	put_note(buf, render, quality->unseen, quality->samples,
-		 "of the samples met a thread that ran, and could not see where. Their time is shown as [running, "
-		 "stack not seen]: any function may have up to that much more than its row says.");
-	put_note(buf, render, quality->late, quality->rounds,
-		 "of the rounds came too late: the stack that they found is not the one of the time they stand for, "
-		 "and is not used. The machine was busy, or the rate is too high for it.");
-	put_note(buf, render, quality->torn, quality->samples,
-		 "of the samples have no inner frames, because those could not be proven. [torn] stands for them: the "
-		 "functions outside of it are true, and their total time is right.");
-	put_note(buf, render, quality->lost, quality->rounds + quality->lost,
-		 "of the rounds did not take place: the machine was busy or suspended. Times are measured and stay "
-		 "right, but there are fewer samples than were asked for.");
+	put_notes(buf, &meta->quality, render, missing);
 }

@@ -1,7 +1,7 @@
 /*
  * Tables of the summary. The bar shows both times: full blocks for a function's own, shades up to its total. On a
- * narrow terminal the time of the total goes, then the bar, then the share of the total; the name is cut before the
- * file and the line are, which tell one function from another.
+ * narrow terminal the times go, then the bar, then the share of the total. Where a name has no room the directories of
+ * its file go, then the end of the name, then that of the file; the line stays, which tells one function from another.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,23 +15,29 @@
 #define TIME_WIDTH  8
 #define NAME_MIN    8 /* of a function */
 
+/* Shares of the whole from which on a bar is red and yellow. */
+#define HOT  0.25
+#define WARM 0.05
+
 struct layout {
-	bool total_share, total_time;
+	bool own_time, total_share, total_time;
 	size_t bar;   /* columns, 0: none */
 	size_t label; /* columns, SIZE_MAX: not cut */
 };
 
 static struct layout lay_out(size_t columns, bool totals)
 {
-	struct layout layout = {.total_share = totals, .total_time = totals, .bar = 16, .label = SIZE_MAX};
+	struct layout layout = {
+	    .own_time = true, .total_share = totals, .total_time = totals, .bar = 16, .label = SIZE_MAX};
 	size_t taken;
 
 	if (!columns)
 		return layout;
+	layout.own_time = !totals || columns >= 72;
 	layout.total_time = totals && columns >= 80;
 	layout.total_share = totals && columns >= 48;
 	layout.bar = columns >= 120 ? 24 : columns >= 100 ? 16 : columns >= 80 ? 10 : columns >= 60 ? 8 : 0;
-	taken = SHARE_WIDTH + 1 + TIME_WIDTH + 2;
+	taken = SHARE_WIDTH + (layout.own_time ? 1 + TIME_WIDTH : 0) + 2;
 	taken += layout.total_share ? SHARE_WIDTH + (layout.total_time ? 1 + TIME_WIDTH : 0) + 2 : 0;
 	taken += layout.bar ? layout.bar + 2 : 0;
 	layout.label = columns > taken ? columns - taken : 1;
@@ -50,15 +56,16 @@ static void put_figures(struct dt_buf *buf, uint64_t ns, uint64_t whole, bool sh
 	struct dt_buf cell = DT_BUF_INIT;
 
 	if (share) {
-		dt_put_share(&cell, ns, whole);
+		if (ns)
+			dt_put_share(&cell, ns, whole);
+		else
+			dt_buf_putc(&cell, '-');
 		put_right(buf, cell.data, SHARE_WIDTH);
 	}
 	if (share && time) {
 		dt_buf_clear(&cell);
 		if (ns)
 			dt_put_time(&cell, ns);
-		else
-			dt_buf_putc(&cell, '-');
 		dt_buf_putc(buf, ' ');
 		put_right(buf, cell.data, TIME_WIDTH);
 	}
@@ -76,18 +83,31 @@ static size_t eighths(uint64_t part, uint64_t whole, size_t width)
 	return (size_t)(DT_MIN(share, 1) * (double)width * 8 + 0.5);
 }
 
-static void put_bar(struct dt_buf *buf, const struct dt_render *render, const struct dt_summary_row *row,
-		    uint64_t whole, size_t width)
+/* Where most of the time goes is to be seen at once; states have their own colours. */
+static enum dt_style bar_style(enum dt_summary_kind kind, const struct dt_summary_row *row, uint64_t whole)
+{
+	double share = whole ? (double)row->own / (double)whole : 0;
+
+	if (kind == DT_SUMMARY_STATE)
+		return dt_state_style((enum dt_state)row->id);
+	return kind == DT_SUMMARY_THREAD ? DT_STYLE_FILE
+	       : share >= HOT            ? DT_STYLE_BLOCKED
+	       : share >= WARM           ? DT_STYLE_NOTE
+					 : DT_STYLE_NAME;
+}
+
+static void put_bar(struct dt_buf *buf, const struct dt_render *render, enum dt_style style,
+		    const struct dt_summary_row *row, uint64_t whole, size_t width)
 {
 	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 	size_t own = eighths(row->own, whole, width), total = (eighths(row->total, whole, width) + 4) / 8, at = own / 8;
 
 	if (own)
-		dt_buf_puts(buf, dt_style_on(render, DT_STYLE_NAME));
+		dt_buf_puts(buf, dt_style_on(render, style));
 	for (size_t i = 0; i < at; i++)
 		dt_buf_puts(buf, "█");
 	if (own)
-		dt_buf_printf(buf, "%s%s", parts[own % 8], dt_style_off(render, DT_STYLE_NAME));
+		dt_buf_printf(buf, "%s%s", parts[own % 8], dt_style_off(render, style));
 	at += own % 8 != 0;
 	if (at < total) {
 		dt_buf_puts(buf, dt_style_on(render, DT_STYLE_DIM));
@@ -131,6 +151,8 @@ static void put_function(struct dt_buf *buf, const struct dt_render *render, con
 	if (line)
 		snprintf(number, sizeof(number), ":%" PRIu32, line);
 	rest = strlen(" ()") + strlen(number);
+	if (columns != SIZE_MAX && columns < name_columns + rest + escaped_columns(buf, file) && strrchr(file, '/'))
+		file = strrchr(file, '/') + 1;
 	if (!file[0] || columns <= rest + least) {
 		put_cut(buf, render, DT_STYLE_NAME, name, columns);
 		return;
@@ -224,7 +246,8 @@ static void put_titles(struct dt_buf *buf, const struct dt_render *render, const
 	bool totals = table->kind < DT_SUMMARY_THREAD;
 	const char *on = dt_style_on(render, DT_STYLE_BOLD), *off = dt_style_off(render, DT_STYLE_BOLD);
 
-	dt_buf_printf(buf, "%s%*s%*s  ", on, SHARE_WIDTH, totals ? "OWN" : "TIME", 1 + TIME_WIDTH, "");
+	dt_buf_printf(buf, "%s%*s%*s  ", on, SHARE_WIDTH, totals ? "OWN" : "TIME",
+		      layout->own_time ? 1 + TIME_WIDTH : 0, "");
 	if (layout->total_share)
 		dt_buf_printf(buf, "%*s%*s  ", SHARE_WIDTH, "TOTAL", layout->total_time ? 1 + TIME_WIDTH : 0, "");
 	if (layout->bar)
@@ -243,10 +266,10 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
 	for (size_t i = 0; i < shown; i++) {
 		const struct dt_summary_row *row = &table->rows[i];
 
-		put_figures(buf, row->own, table->whole, true, true);
+		put_figures(buf, row->own, table->whole, true, layout.own_time);
 		put_figures(buf, row->total, table->whole, layout.total_share, layout.total_time);
 		if (layout.bar)
-			put_bar(buf, render, row, table->whole, layout.bar);
+			put_bar(buf, render, bar_style(table->kind, row, table->whole), row, table->whole, layout.bar);
 		put_label(buf, view, render, table->kind, row, layout.label);
 		dt_buf_putc(buf, '\n');
 	}

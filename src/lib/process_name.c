@@ -4,8 +4,8 @@
 
 #include <darter/darter.h>
 
+#include "base/short_command.h"
 #include "base/util.h"
-#include "format/short_command.h"
 #include "proc/proc.h"
 
 /* The first word of the script's command line, without what it ends with and without what a file name should not have.

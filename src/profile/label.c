@@ -1,6 +1,7 @@
 /* The words of a node: see dt_node_label() in view.h. */
 #include <inttypes.h>
 
+#include "base/short_command.h"
 #include "profile/view_inside.h"
 
 static void put_thread(const struct dt_profile *profile, uint32_t id, struct dt_buf *out)
@@ -21,7 +22,7 @@ static void put_process(const struct dt_profile *profile, uint32_t id, struct dt
 
 	dt_buf_printf(out, "process %" PRId32, process->pid);
 	if (process->command)
-		dt_buf_printf(out, " %s", dt_profile_text(profile, process->command));
+		dt_buf_printf(out, " %s", dt_command_program(dt_profile_text(profile, process->command)));
 }
 
 static void put_frame(const struct dt_view *view, uint32_t location, struct dt_buf *out)

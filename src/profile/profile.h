@@ -167,6 +167,12 @@ const struct dt_profile_run *dt_profile_runs(const struct dt_profile *profile);
 /* Forgets the runs (they were written to a file) and keeps everything else. */
 void dt_profile_forget_runs(struct dt_profile *profile);
 
+/* Adds another recording, which began at the same time or later: as they lie in time, as far as their clocks tell. A
+ * process that was there at the end of this one and is in the other one, too, is one process (files of a rotation),
+ * and so are its threads; what was recorded of a thread twice counts once. Figures of quality add up. 0, -ENOMEM, or
+ * -EINVAL for times that are too far apart; this one is half done then, and good for nothing but to be freed. */
+int dt_profile_merge(struct dt_profile *profile, const struct dt_profile *other);
+
 /* Is a thread in this state counted as idle? One that waits: for time, a lock, an event, a child, or stopped. Waiting
  * for the GIL, working in a system call and states that are not known are not idle. */
 bool dt_profile_idle(enum dt_state state);

@@ -320,6 +320,9 @@ def test_ctrl_c_is_for_the_program():
                 break
             seen += data
             if seen.count(b"waiting\r\n") > sent:
+                if not sent:  # or it would have ended before it was looked at
+                    wait_for(lambda: "<module>" in darter("report", here / "a.darter", "-f", "folded", "--idle").stdout,
+                             "the program is recorded")
                 sent += 1
                 os.write(terminal, b"\x03")
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9, seen

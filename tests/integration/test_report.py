@@ -98,9 +98,30 @@ def test_files_that_are_no_recordings():
         assert "cannot be read: Is a directory" in darter("report", here, check=1).stderr
 
 
+def test_several_files_are_one():
+    """Files of a rotation, in any order: one process, and its time as long as all of them together."""
+    with folder() as here, target(SYSTEM, "hum.py") as program:
+        darter("record", "-q", "-d", "2", "--rotate", "0.5", "-o", here / "a.darter", program.pid, check=0)
+        files = sorted(here.iterdir())
+        assert len(files) > 2
+        sums = [sum(weight for _, weight in stacks(file)) for file in files]
+        darter("report", *reversed(files), "-o", here / "all.darter", check=0)
+        together = sum(weight for _, weight in stacks(here / "all.darter"))
+        # Files overlap by a moment, which counts once.
+        assert max(sums) < together <= sum(sums) + len(files), (together, sums)
+        text = darter("report", *files, check=0).stdout
+        assert text.startswith(f"Recorded process {program.pid} ") and text == darter("report", here / "all.darter").stdout
+        trace = json.loads(darter("report", *files, "-f", "chrome", check=0).stdout)
+        assert len({event["pid"] for event in trace["traceEvents"]}) == 1
+        # One that cannot be read is an error, not a gap.
+        done = darter("report", *files, here / "missing.darter", check=4)
+        assert done.stdout == "" and "missing.darter" in done.stderr
+
+
 @each([
     ([], "which recording?"),
-    (["a.darter", "b.darter"], "'b.darter' is too much"),
+    (["a.darter", "b.darter", "a.darter"], "'a.darter' is given twice"),
+    ([""], "an empty text is no name of a file"),
     (["a.darter", "-f", "xml"], "there is no format 'xml'"),
     (["a.darter", "-o", "a.xyz"], "which format is 'a.xyz' to have?"),
     (["a.darter", "-o", "/no/such/a.svg"], "there is no directory '/no/such/'"),

@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/short_command.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/processes.h"
-#include "format/short_command.h"
 #include "golden.h"
 
 static const struct dt_frame nap[] = {

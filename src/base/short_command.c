@@ -2,7 +2,7 @@
  * Command lines made shorter: see short_command.h. Arguments come joined by spaces, so one that holds a space is taken
  * for two: what is shown is then another part of the command line, never something else.
  */
-#include "format/short_command.h"
+#include "base/short_command.h"
 
 #include <stdbool.h>
 #include <string.h>

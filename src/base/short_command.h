@@ -1,6 +1,6 @@
 /* The part of a command line that tells one Python program from another, for where there is no room for the whole. */
-#ifndef DT_FORMAT_SHORT_COMMAND_H
-#define DT_FORMAT_SHORT_COMMAND_H
+#ifndef DT_BASE_SHORT_COMMAND_H
+#define DT_BASE_SHORT_COMMAND_H
 
 /* "python3 server.py" of "/usr/bin/python3 server.py": without the directory of the program. Points into command. */
 const char *dt_command_program(const char *command);

@@ -1,0 +1,322 @@
+/*
+ * Recordings put together: see dt_profile_merge(). Numbers of the other recording are translated through tables, one
+ * per kind, which are filled in the order of the numbers; what an item speaks of is translated before it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "profile/inside.h"
+
+struct merge {
+	struct dt_profile *into;
+	const struct dt_profile *from;
+	uint64_t later_ns; /* that the other one began after this one */
+	const struct known_process *known;
+	size_t known_count;
+	uint32_t *strings, *functions, *locations, *stacks, *process_ids, *thread_ids;
+};
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static int merge_strings(struct merge *m, uint32_t count)
+{
+	int rc = 0;
+
+	for (uint32_t i = 1; i <= count && rc == 0; i++) {
+		const struct dt_profile_string *string = profile_string_at(m->from, i);
+
+		rc = dt_profile_string(m->into, string->text, string->length, &m->strings[i]);
+	}
+	return rc;
+}
+
+static int merge_stacks(struct merge *m, const struct dt_profile_counts *counts)
+{
+	int rc = 0;
+
+	for (uint32_t i = 1; i <= counts->functions && rc == 0; i++) {
+		struct dt_profile_function function = *dt_profile_function_at(m->from, i);
+
+		function.name = m->strings[function.name];
+		function.file = m->strings[function.file];
+		rc = dt_profile_function(m->into, &function, &m->functions[i]);
+	}
+	for (uint32_t i = 1; i <= counts->locations && rc == 0; i++) {
+		struct dt_profile_location location = *dt_profile_location_at(m->from, i);
+
+		location.function = m->functions[location.function];
+		rc = dt_profile_location(m->into, &location, &m->locations[i]);
+	}
+	for (uint32_t i = 1; i <= counts->stacks && rc == 0; i++) {
+		const struct dt_profile_stack *stack = dt_profile_stack_at(m->from, i);
+
+		rc = dt_profile_stack(m->into, m->stacks[stack->parent], m->locations[stack->location], &m->stacks[i]);
+	}
+	return rc;
+}
+
+/* Processes by their ids in the kernel, the newest one last. */
+struct known_process {
+	int32_t pid;
+	uint32_t id;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct known_process *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* A process that was there at the end of an earlier recording, and is the same program: a rotation goes on with it. Its
+ * id alone would not do, since the kernel uses ids again. 0: there is none. */
+static uint32_t known_process(const struct merge *m, const struct dt_profile_process *process)
+{
+	size_t low = 0, high = m->known_count;
+	const struct dt_profile_process *known;
+	uint32_t id;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (m->known[middle].pid <= process->pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || m->known[low - 1].pid != process->pid)
+		return 0;
+	id = m->known[low - 1].id;
+	known = dt_profile_process_at(m->into, id);
+	return !known->ended_ns && known->command == process->command && known->executable == process->executable &&
+		       known->version == process->version && known->container == process->container
+		   ? id
+		   : 0;
+}
+
+static int merge_process(struct merge *m, uint32_t number)
+{
+	struct dt_profile_process process = *dt_profile_process_at(m->from, number);
+	uint32_t known;
+
+	process.command = m->strings[process.command];
+	process.executable = m->strings[process.executable];
+	process.version = m->strings[process.version];
+	process.container = m->strings[process.container];
+	process.began_ns = DT_MIN(process.began_ns + m->later_ns, DT_PROFILE_TIME);
+	if (process.ended_ns)
+		process.ended_ns = DT_MIN(process.ended_ns + m->later_ns, DT_PROFILE_TIME);
+	known = known_process(m, &process);
+	if (!known)
+		return dt_profile_add_process(m->into, &process, &m->process_ids[number]);
+	m->process_ids[number] = known;
+	process.began_ns = DT_MIN(process.began_ns, dt_profile_process_at(m->into, known)->began_ns);
+	return dt_profile_set_process(m->into, known, &process);
+}
+
+static int merge_processes(struct merge *m, const struct dt_profile_counts *counts)
+{
+	/* Ids of another host mean others. */
+	size_t known_count = m->strings[m->from->meta.host] == m->into->meta.host ? m->into->processes.count : 0;
+	struct known_process *known = calloc(known_count + 1, sizeof(*known));
+	int rc = known ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; known && i < known_count; i++)
+		known[i] = (struct known_process){.pid = dt_profile_process_at(m->into, i + 1)->pid, .id = i + 1};
+	if (known)
+		qsort(known, known_count, sizeof(*known), by_pid);
+	m->known = known;
+	m->known_count = known_count;
+	for (uint32_t i = 1; i <= counts->processes && rc == 0; i++)
+		rc = merge_process(m, i);
+	m->known = NULL;
+	free(known);
+	return rc;
+}
+
+/* The threads of processes that are known, by process, id and ident, to be found again. */
+struct known_thread {
+	uint32_t process, id;
+	uint64_t tid, ident;
+	int64_t interpreter;
+};
+
+static int by_identity(const void *a, const void *b)
+{
+	const struct known_thread *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->ident != y->ident)
+		return x->ident < y->ident ? -1 : 1;
+	return (x->interpreter > y->interpreter) - (x->interpreter < y->interpreter);
+}
+
+static struct known_thread identity(const struct dt_profile_thread *thread, uint32_t id)
+{
+	return (struct known_thread){.process = thread->process,
+				     .id = id,
+				     .tid = thread->tid,
+				     .ident = thread->ident,
+				     .interpreter = thread->interpreter};
+}
+
+static int merge_thread(struct merge *m, uint32_t number, const struct known_thread *known, size_t known_count)
+{
+	struct dt_profile_thread thread = *dt_profile_thread_at(m->from, number);
+	const struct known_thread *same;
+	struct known_thread key;
+
+	thread.process = m->process_ids[thread.process];
+	thread.name = m->strings[thread.name];
+	key = identity(&thread, 0);
+	same = known_count ? bsearch(&key, known, known_count, sizeof(*known), by_identity) : NULL;
+	if (!same)
+		return dt_profile_add_thread(m->into, &thread, &m->thread_ids[number]);
+	m->thread_ids[number] = same->id;
+	if (!thread.name)
+		thread.name = dt_profile_thread_at(m->into, same->id)->name;
+	return dt_profile_set_thread(m->into, same->id, &thread);
+}
+
+static int merge_threads(struct merge *m, const struct dt_profile_counts *counts)
+{
+	size_t known_count = m->into->threads.count;
+	struct known_thread *known = calloc(known_count + 1, sizeof(*known));
+	int rc = known ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; known && i < known_count; i++)
+		known[i] = identity(dt_profile_thread_at(m->into, i + 1), i + 1);
+	if (known)
+		qsort(known, known_count, sizeof(*known), by_identity);
+	for (uint32_t i = 1; i <= counts->threads && rc == 0; i++)
+		rc = merge_thread(m, i, known, known_count);
+	free(known);
+	return rc;
+}
+
+/* What was recorded twice counts once: files of a rotation overlap a little. */
+static bool cut_off(struct dt_profile_run *run, uint64_t until_ns)
+{
+	uint64_t twice = run->start_ns < until_ns ? until_ns - run->start_ns : 0;
+
+	if (!twice)
+		return true;
+	if (twice >= run->wall_ns)
+		return false;
+	run->cpu_ns = (uint64_t)((double)run->cpu_ns * (double)(run->wall_ns - twice) / (double)run->wall_ns);
+	run->start_ns += twice;
+	run->wall_ns -= twice;
+	return true;
+}
+
+static int merge_runs(struct merge *m)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < m->from->run_count && rc == 0; i++) {
+		struct dt_profile_run run = m->from->runs[i];
+
+		run.thread = m->thread_ids[run.thread];
+		run.stack = m->stacks[run.stack];
+		run.call = m->strings[run.call];
+		run.start_ns += m->later_ns;
+		if (run.start_ns > DT_PROFILE_TIME || run.wall_ns > DT_PROFILE_TIME - run.start_ns)
+			return -EINVAL;
+		if (cut_off(&run, profile_thread_entry(m->into, run.thread)->end_ns))
+			rc = dt_profile_add_run(m->into, &run);
+	}
+	return rc;
+}
+
+static uint32_t same_or_none(const struct merge *m, uint32_t ours, uint32_t theirs)
+{
+	return m->strings[theirs] == ours ? ours : 0;
+}
+
+static int merge_meta(struct merge *m)
+{
+	static const char several[] = "several ways";
+	const struct dt_profile_quality *theirs = &m->from->meta.quality;
+	struct dt_profile_meta meta = m->into->meta;
+	struct dt_profile_quality *quality = &meta.quality;
+	uint32_t rung = m->strings[m->from->meta.rung];
+	int rc = 0;
+
+	meta.duration_ns = plus(meta.duration_ns, m->from->meta.duration_ns);
+	if (meta.rate < m->from->meta.rate || meta.rate > m->from->meta.rate)
+		meta.rate = 0;
+	meta.mode = same_or_none(m, meta.mode, m->from->meta.mode);
+	meta.host = same_or_none(m, meta.host, m->from->meta.host);
+	meta.darter = same_or_none(m, meta.darter, m->from->meta.darter);
+	meta.rung_why = same_or_none(m, meta.rung_why, m->from->meta.rung_why);
+	if (!meta.rung)
+		meta.rung = rung;
+	else if (rung && rung != meta.rung)
+		rc = dt_profile_string(m->into, several, strlen(several), &meta.rung);
+	quality->samples = plus(quality->samples, theirs->samples);
+	quality->rounds = plus(quality->rounds, theirs->rounds);
+	quality->late = plus(quality->late, theirs->late);
+	quality->unseen = plus(quality->unseen, theirs->unseen);
+	quality->settled = plus(quality->settled, theirs->settled);
+	quality->torn = plus(quality->torn, theirs->torn);
+	quality->lost = plus(quality->lost, theirs->lost);
+	quality->stops = plus(quality->stops, theirs->stops);
+	quality->stopped_ns = plus(quality->stopped_ns, theirs->stopped_ns);
+	quality->own_cpu_ns = plus(quality->own_cpu_ns, theirs->own_cpu_ns);
+	quality->own_rss = DT_MAX(quality->own_rss, theirs->own_rss);
+	if (rc == 0)
+		dt_profile_set_meta(m->into, &meta);
+	return rc;
+}
+
+/* One that does not tell when it began follows behind what there is. */
+static uint64_t how_much_later(const struct dt_profile_meta *first, const struct dt_profile_meta *second)
+{
+	uint64_t a = first->began_realtime_ns, b = second->began_realtime_ns;
+
+	return DT_MIN(a && b >= a ? b - a : first->duration_ns, DT_PROFILE_TIME);
+}
+
+int dt_profile_merge(struct dt_profile *into, const struct dt_profile *from)
+{
+	struct dt_profile_counts counts = dt_profile_counts(from);
+	struct merge m = {.into = into, .from = from, .later_ns = how_much_later(&into->meta, &from->meta)};
+	struct {
+		uint32_t **table;
+		size_t count;
+	} const tables[] = {{&m.strings, counts.strings},       {&m.functions, counts.functions},
+			    {&m.locations, counts.locations},   {&m.stacks, counts.stacks},
+			    {&m.process_ids, counts.processes}, {&m.thread_ids, counts.threads}};
+	int rc = 0;
+
+	for (size_t i = 0; i < DT_COUNT(tables); i++) {
+		*tables[i].table = calloc(tables[i].count + 1, sizeof(uint32_t));
+		if (!*tables[i].table)
+			rc = -ENOMEM;
+	}
+	if (rc == 0)
+		rc = merge_strings(&m, counts.strings);
+	if (rc == 0)
+		rc = merge_stacks(&m, &counts);
+	if (rc == 0)
+		rc = merge_processes(&m, &counts);
+	if (rc == 0)
+		rc = merge_threads(&m, &counts);
+	if (rc == 0)
+		rc = merge_runs(&m);
+	if (rc == 0)
+		rc = merge_meta(&m);
+	for (size_t i = 0; i < DT_COUNT(tables); i++)
+		free(*tables[i].table);
+	return rc;
+}

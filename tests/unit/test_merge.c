@@ -1,0 +1,155 @@
+/* Recordings put together: what was the same stays the same, times lie as they lay, and nothing counts twice. */
+#include "unit.h"
+
+#include <errno.h>
+
+#include "profile_example.h"
+#include "profile_same.h"
+
+#define BEGAN (UINT64_C(1700000000123456789))
+
+/* The example, begun so much later, on a host of this name. */
+static struct dt_profile *example_at(uint64_t later_ns, const char *host)
+{
+	struct dt_profile *profile = example_profile();
+	struct dt_profile_meta meta = *dt_profile_meta(profile);
+
+	meta.began_realtime_ns = BEGAN + later_ns;
+	meta.host = example_string(profile, host);
+	dt_profile_set_meta(profile, &meta);
+	return profile;
+}
+
+static uint64_t wall_of(const struct dt_profile *profile, uint64_t *cpu_ns)
+{
+	uint64_t wall_ns = 0;
+
+	*cpu_ns = 0;
+	for (size_t i = 0; i < dt_profile_counts(profile).runs; i++) {
+		wall_ns += dt_profile_runs(profile)[i].wall_ns;
+		*cpu_ns += dt_profile_runs(profile)[i].cpu_ns;
+	}
+	return wall_ns;
+}
+
+static void test_into_an_empty_one(void **state)
+{
+	struct dt_profile *example = example_profile(), *empty = dt_profile_new();
+
+	(void)state;
+	assert_int_equal(dt_profile_merge(empty, example), 0);
+	assert_int_equal(dt_profile_counts(empty).runs, dt_profile_counts(example).runs);
+	for (size_t i = 0; i < dt_profile_counts(example).runs; i++)
+		assert_true(has_run(empty, example, &dt_profile_runs(example)[i]));
+	assert_int_equal(dt_profile_counts(empty).stacks, dt_profile_counts(example).stacks);
+	dt_profile_free(example);
+	dt_profile_free(empty);
+}
+
+/* Two files of a rotation: the process that was there at the end goes on, the one that had ended is another one. */
+static void test_one_after_the_other(void **state)
+{
+	struct dt_profile *first = example_at(0, "host"), *second = example_at(500 * EXAMPLE_MS, "host");
+	struct dt_profile_counts before = dt_profile_counts(first), after;
+	uint64_t cpu_before, cpu_after, wall_before = wall_of(first, &cpu_before);
+	const struct dt_profile_meta *meta;
+
+	(void)state;
+	assert_int_equal(dt_profile_merge(first, second), 0);
+	after = dt_profile_counts(first);
+	assert_int_equal(after.strings, before.strings);
+	assert_int_equal(after.functions, before.functions);
+	assert_int_equal(after.locations, before.locations);
+	assert_int_equal(after.stacks, before.stacks);
+	assert_int_equal(after.processes, 3);
+	assert_int_equal(after.threads, 5);
+	assert_int_equal(dt_profile_process_at(first, 3)->began_ns, 550 * EXAMPLE_MS);
+	assert_int_equal(dt_profile_process_at(first, 3)->ended_ns, 950 * EXAMPLE_MS);
+	assert_int_equal(dt_profile_thread_at(first, 5)->process, 3);
+	assert_int_equal(wall_of(first, &cpu_after), 2 * wall_before);
+	assert_int_equal(cpu_after, 2 * cpu_before);
+	meta = dt_profile_meta(first);
+	assert_int_equal(meta->began_realtime_ns, BEGAN);
+	assert_int_equal(meta->duration_ns, 1000 * EXAMPLE_MS);
+	assert_int_equal(meta->quality.samples, 2 * dt_profile_meta(second)->quality.samples);
+	assert_int_equal(meta->quality.own_rss, dt_profile_meta(second)->quality.own_rss);
+	assert_true(meta->rate >= 100 && meta->rate <= 100);
+	assert_string_equal(dt_profile_text(first, meta->host), "host");
+	dt_profile_free(first);
+	dt_profile_free(second);
+}
+
+static void test_what_overlaps_counts_once(void **state)
+{
+	struct dt_profile *first = example_at(0, "host"), *second = example_at(0, "host");
+	struct dt_profile *third = example_at(490 * EXAMPLE_MS, "host");
+	uint64_t cpu_before, cpu_after, wall_before = wall_of(first, &cpu_before), whole;
+
+	(void)state;
+	/* All but the process that had ended, which is taken for another one of the same id. */
+	assert_int_equal(dt_profile_merge(first, second), 0);
+	whole = wall_of(first, &cpu_after);
+	assert_int_equal(whole, wall_before + 400 * EXAMPLE_MS);
+	/* Thread 3 had one run of 500 ms, which the next one of the same kind continues. */
+	assert_int_equal(dt_profile_merge(first, third), 0);
+	for (size_t i = 0; i < dt_profile_counts(first).runs; i++) {
+		const struct dt_profile_run *run = &dt_profile_runs(first)[i];
+
+		if (run->thread == 3)
+			assert_int_equal(run->start_ns + run->wall_ns, 990 * EXAMPLE_MS);
+	}
+	dt_profile_free(first);
+	dt_profile_free(second);
+	dt_profile_free(third);
+}
+
+static void test_other_hosts_have_other_processes(void **state)
+{
+	struct dt_profile *first = example_at(0, "one"), *second = example_at(0, "two");
+	uint64_t cpu, wall = wall_of(first, &cpu);
+
+	(void)state;
+	assert_int_equal(dt_profile_merge(first, second), 0);
+	assert_int_equal(dt_profile_counts(first).processes, 4);
+	assert_int_equal(dt_profile_counts(first).threads, 8);
+	assert_int_equal(wall_of(first, &cpu), 2 * wall);
+	assert_int_equal(dt_profile_meta(first)->host, 0);
+	dt_profile_free(first);
+	dt_profile_free(second);
+}
+
+/* Figures of a file may be anything. */
+static void test_hostile_figures(void **state)
+{
+	struct dt_profile *first = example_at(0, "host"), *second = example_at(0, "host");
+	struct dt_profile_meta meta = *dt_profile_meta(second);
+
+	(void)state;
+	memset(&meta.quality, 0xff, sizeof(meta.quality));
+	meta.duration_ns = UINT64_MAX;
+	meta.began_realtime_ns = 0;
+	meta.rung = example_string(second, "another way");
+	meta.rate = 7;
+	dt_profile_set_meta(second, &meta);
+	assert_int_equal(dt_profile_merge(first, second), 0);
+	assert_int_equal(dt_profile_meta(first)->quality.samples, UINT64_MAX);
+	assert_int_equal(dt_profile_meta(first)->duration_ns, UINT64_MAX);
+	assert_true(dt_profile_meta(first)->rate <= 0);
+	assert_string_equal(dt_profile_text(first, dt_profile_meta(first)->rung), "several ways");
+	meta.began_realtime_ns = UINT64_MAX;
+	dt_profile_set_meta(second, &meta);
+	assert_int_equal(dt_profile_merge(first, second), -EINVAL);
+	dt_profile_free(first);
+	dt_profile_free(second);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_into_an_empty_one),         cmocka_unit_test(test_one_after_the_other),
+	    cmocka_unit_test(test_what_overlaps_counts_once), cmocka_unit_test(test_other_hosts_have_other_processes),
+	    cmocka_unit_test(test_hostile_figures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
