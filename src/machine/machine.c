@@ -40,6 +40,14 @@ const char *dt_machine_call(const struct dt_machine *machine, long number)
 	return number >= 0 && (size_t)number < *machine->call_count ? machine->calls[number] : NULL;
 }
 
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; name && i < count; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 bool dt_call_waits(const char *name)
 {
 	static const char *const waiting[] = {
@@ -51,8 +59,15 @@ bool dt_call_waits(const char *name)
 	    "semtimedop",   "restart_syscall", /* a sleep that goes on after a stop */
 	};
 
-	for (size_t i = 0; name && i < DT_COUNT(waiting); i++)
-		if (!strcmp(name, waiting[i]))
-			return true;
-	return false;
+	return is_one_of(name, waiting, DT_COUNT(waiting));
+}
+
+bool dt_call_talks(const char *name)
+{
+	static const char *const talking[] = {
+	    "read",    "readv", "recvfrom", "recvmsg", "recvmmsg", "accept",   "accept4",
+	    "connect", "write", "writev",   "sendto",  "sendmsg",  "sendmmsg",
+	};
+
+	return is_one_of(name, talking, DT_COUNT(talking));
 }

@@ -44,4 +44,7 @@ const struct dt_machine *dt_machine_here(void);
 const char *dt_machine_call(const struct dt_machine *machine, long number);
 bool dt_call_waits(const char *name);
 
+/* Does a call by this name wait for somebody else, if its first argument is a pipe, a socket or a terminal? */
+bool dt_call_talks(const char *name);
+
 #endif

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/kcmp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -149,6 +150,22 @@ static ssize_t read_link(const struct dt_proc *proc, const char *name, char text
 		return -errno;
 	text[length] = '\0';
 	return length;
+}
+
+bool dt_proc_talks(const struct dt_proc *proc, uint64_t fd)
+{
+	static const char *const kinds[] = {"pipe:[", "socket:[", "/dev/pts/", "/dev/tty", "/dev/console"};
+	char name[32], path[LINK_LIMIT];
+
+	if (fd > INT32_MAX)
+		return false;
+	snprintf(name, sizeof(name), "fd/%d", (int)fd);
+	if (read_link(proc, name, path) <= 0)
+		return false;
+	for (size_t i = 0; i < DT_COUNT(kinds); i++)
+		if (!strncmp(path, kinds[i], strlen(kinds[i])))
+			return true;
+	return false;
 }
 
 const char *dt_proc_executable(const struct dt_proc *proc, struct dt_arena *arena)

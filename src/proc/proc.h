@@ -174,6 +174,7 @@ int dt_proc_clock(const struct dt_proc *proc, clockid_t *clock);
  * memory. */
 const char *dt_proc_command(const struct dt_proc *proc, struct dt_arena *arena);
 /* Path of the executable as the target's root has it, without " (deleted)"; "" if it cannot be read. */
+bool dt_proc_talks(const struct dt_proc *proc, uint64_t fd); /* is it a pipe, a socket or a terminal? */
 const char *dt_proc_executable(const struct dt_proc *proc, struct dt_arena *arena);
 /* Short text from the cgroup file: "docker 3f4e...", "pod 1234-... container 3f4e...", "containerd ...", "lxc NAME";
  * NULL if none. */

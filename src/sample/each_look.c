@@ -149,7 +149,8 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 	dt_recorded_stack(thread, &one->walk);
 	if (one->torn)
 		dt_recorded_tear(thread, &one->walk);
-	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call);
+	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call,
+			  one->walk.attached || dt_walk_runs(&p->pulse.words) == thread->address);
 	dt_recorded_account(thread, after);
 	thread->attached = one->walk.attached;
 	thread->stands = !one->running && !thread->unseen;

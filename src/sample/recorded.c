@@ -222,18 +222,24 @@ void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sche
 	thread->counted = true;
 }
 
-void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_thread_call *call)
+void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_thread_call *call,
+		       bool gil)
 {
 	thread->syscall = NULL;
 	thread->state = call ? dt_state_of_call(dt_machine_here(), call, r->interpreter.wait_start,
 						r->interpreter.wait_end, &thread->syscall)
 			     : DT_STATE_RUNNING;
+	/* Who blocks in a talk with somebody else only waits. Not so with the GIL in hand: then all others wait for it.
+	 */
+	if (thread->state == DT_STATE_SYSCALL && !gil && dt_call_talks(thread->syscall) &&
+	    dt_proc_talks(r->proc, call->args[0]))
+		thread->state = DT_STATE_SLEEPING;
 }
 
 void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_call *call,
 			       const struct dt_thread_sched *sched)
 {
-	dt_recorded_state(r, suspect, call);
+	dt_recorded_state(r, suspect, call, r->pulse.words.locked == 1);
 	dt_recorded_account(suspect, sched);
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
@@ -254,7 +260,7 @@ static void ask_state(const struct dt_recorder *r, struct dt_recorded *thread)
 	if (!thread->ran && thread->state != DT_STATE_UNKNOWN)
 		return;
 	if (dt_thread_call_now(&thread->files, &call) == 0)
-		dt_recorded_state(r, thread, &call);
+		dt_recorded_state(r, thread, &call, false);
 	else
 		thread->state = dt_state_by_letter(r->proc, thread->tid);
 }

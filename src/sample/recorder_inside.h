@@ -81,9 +81,10 @@ void dt_recorded_tear(struct dt_recorded *thread, const struct dt_walk_thread *w
  * kept. *torn: they did not agree on the inner frames. 0; -EAGAIN if they agreed on nothing, -ENOMEM. */
 int dt_recorder_agree(struct dt_recorder *recorder, struct dt_walk_thread *walk, bool *torn);
 
-/* The state of a thread, or of the suspect: the call it is in, NULL if it runs; and the scheduler's account of it. */
+/* The state of a thread, or of the suspect: the call it is in, NULL if it runs; has it the GIL, or what stands for it;
+ * and the scheduler's account of it. */
 void dt_recorded_state(const struct dt_recorder *recorder, struct dt_recorded *thread,
-		       const struct dt_thread_call *call);
+		       const struct dt_thread_call *call, bool gil);
 void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded *suspect,
 			       const struct dt_thread_call *call, const struct dt_thread_sched *sched);
 
