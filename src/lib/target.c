@@ -58,7 +58,8 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	if (rc < 0)
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
 	dt_live_watch(target->live); /* before anything is learnt, so that all of it is of this program */
-	rc = dt_python_find(&target->proc, target->live, &target->python, err);
+	rc = target->cache ? dt_python_find_cached(&target->proc, target->live, target->cache, &target->python, err)
+			   : dt_python_find(&target->proc, target->live, &target->python, err);
 	if (rc == DT_EPERMISSION)
 		return dt_refusal_explain(pid, err);
 	if (rc < 0)
@@ -69,7 +70,10 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	target->container = dt_proc_container(&target->proc, &target->fixed);
 	if (!target->executable || !target->command)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
-	rc = dt_sampler_new(&target->proc, target->live, &target->python, &target->options, NULL, &target->sampler, err);
+	if (target->recorded)
+		return 0;
+	rc = dt_sampler_new(&target->proc, target->live, &target->python, &target->options, NULL, &target->sampler,
+			    err);
 	if (rc < 0)
 		return rc;
 	if (!target->options.no_names)
@@ -145,16 +149,11 @@ struct dt_target *dt_target_new(const struct dt_options *options)
 	return target;
 }
 
-int dt_attach(int pid, const struct dt_options *options, struct dt_target **result, struct dt_error *err)
+/* Of a target that has nothing yet; it is released if that fails. */
+static int attach(struct dt_target *target, int pid, struct dt_target **result, struct dt_error *err)
 {
-	struct dt_target *target;
 	int rc;
 
-	if (pid <= 0 || !result)
-		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
-	target = dt_target_new(options);
-	if (!target)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
 	target->source = (struct dt_source){
 	    .open = open_source, .began = process_began, .owner = user_of, .context = target};
 	rc = dt_proc_open(pid, &target->proc);
@@ -167,8 +166,30 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 		dt_release(target);
 		return rc;
 	}
+	target->cache = NULL;
 	*result = target;
 	return 0;
+}
+
+int dt_attach(int pid, const struct dt_options *options, struct dt_target **result, struct dt_error *err)
+{
+	struct dt_target *target;
+
+	if (pid <= 0 || !result)
+		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
+	target = dt_target_new(options);
+	return target ? attach(target, pid, result, err) : dt_fail(err, DT_EMEMORY, "out of memory");
+}
+
+int dt_attach_recorded(int pid, struct dt_find_cache *cache, struct dt_target **result, struct dt_error *err)
+{
+	struct dt_target *target = dt_target_new(NULL);
+
+	if (!target)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	target->cache = cache;
+	target->recorded = true;
+	return attach(target, pid, result, err);
 }
 
 static int fail_becoming(const struct dt_target *target, struct dt_error *err)
