@@ -219,7 +219,9 @@ struct dt_record_status {
 	const char *error; /* the file could not be written: why; NULL: it could */
 };
 
-/* Begins a recording without processes. */
+/* Begins a recording without processes. All that follows is to be called by the same thread, which is given short turns
+ * on its CPU until dt_record_free(), where the kernel has them (Linux 6.12 on): so it gets them soon. Not with
+ * no_perch. */
 DT_API int dt_record(const struct dt_record_options *options, struct dt_recording **recording, struct dt_error *err);
 
 /* Adds a process: as dt_attach(). Once it is in the recording it stays until it ends; a program that becomes another

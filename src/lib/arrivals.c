@@ -19,11 +19,11 @@
 #include "python/find.h"
 
 #define NS_PER_S  UINT64_C(1000000000)
-#define LIST_NS   NS_PER_S        /* at the latest after which /proc is listed again */
-#define AGAIN_NS  (NS_PER_S / 50) /* at the earliest after which a candidate is looked at again */
-#define YOUNG_NS  (10 * NS_PER_S) /* older ones are looked at when another program has begun in them */
-#define OF_AGE    8               /* a candidate waits for this part of its age */
-#define EXE_ASKED 16              /* candidates of which it is asked at a time whether another program has begun */
+#define LIST_NS   NS_PER_S         /* at the latest after which /proc is listed again */
+#define AGAIN_NS  (NS_PER_S / 200) /* at the earliest after which a candidate is looked at again */
+#define YOUNG_NS  (10 * NS_PER_S)  /* older ones are looked at when another program has begun in them */
+#define OF_AGE    8                /* a candidate waits for this part of its age */
+#define EXE_ASKED 16               /* candidates of which it is asked at a time whether another program has begun */
 
 struct known {
 	int pid, parent;

@@ -11,6 +11,7 @@
 #include "base/util.h"
 
 #define RATE      100.0
+#define EAGER     (-15) /* how nice we are while recording, if we may */
 #define MOST_RATE 1e6
 #define NS_PER_S  UINT64_C(1000000000)
 #define STEP_NS   10000000                   /* between two looks into the rings */
@@ -74,6 +75,20 @@ static int describe(struct dt_recording *r)
 	return 0;
 }
 
+/* On a busy machine a process that lives for 50 ms is gone before our turn has come: who takes short turns gets them
+ * sooner, and no more of them. The threads that attach inherit that. */
+static void take_short_turns(struct dt_recording *r)
+{
+	struct dt_sched saved, eager;
+
+	if (r->options.no_perch || dt_perch_sched(&saved) < 0 || saved.policy != SCHED_OTHER)
+		return;
+	eager = saved;
+	eager.nice = DT_MIN(saved.nice, EAGER);
+	if (dt_perch_slice(&eager) || dt_perch_slice(&saved))
+		r->saved = saved;
+}
+
 static void keep_spare_files(struct dt_recording *r)
 {
 	for (size_t i = 0; i < DT_SPARE_FILES; i++)
@@ -111,6 +126,7 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 	r->began_ns = r->flushed_ns = dt_clock_ns();
 	r->profile = dt_profile_new();
 	keep_spare_files(r);
+	take_short_turns(r);
 	r->enlister = dt_enlister_new(&looking);
 	r->collector = r->profile && r->enlister ? dt_collector_new(r->profile) : NULL;
 	rc = r->collector ? dt_writer_new(options->fd, r->profile, &r->writer, err)
@@ -263,6 +279,8 @@ void dt_record_free(struct dt_recording *r)
 	if (!r)
 		return;
 	free_spare_files(r);
+	if (r->saved.size)
+		dt_perch_give_back(&r->saved);
 	if (r->crew && !r->hangs)
 		r->hangs = !dt_crew_stop(r->crew);
 	if (r->hangs) /* what the thread that hangs may still touch is never freed */

@@ -64,6 +64,8 @@ void dt_subject_free(struct dt_subject *subject)
 	free(subject);
 }
 
+/* Beside: who sits on the CPU of a process that was just forked, and whose look fails until it has got on, keeps it
+ * from getting on. */
 int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err)
 {
 	const struct dt_seat beside = {.kind = DT_SEAT_BESIDE, .cpu = -1};
