@@ -125,7 +125,7 @@ void dt_record_join_new(struct dt_record_run *run)
 		int code = join(run, pids[i], WAIT_S, &err);
 
 		drain(run, i);
-		if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY)
+		if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY || code == DT_ERUNTIME)
 			fail(run, pids[i], &err);
 		else if (code == 0 && run->common->verbose && (run->joined > 1 || !run->program.pid))
 			dt_record_tell(run, "process %d joined", pids[i]);

@@ -46,6 +46,14 @@ static void forget_program(struct dt_target *target)
 	target->name_groups = 0;
 }
 
+/* Each process of a recording takes descriptors. */
+static int explain_descriptors(int pid, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "process %d cannot be looked at: no more files can be opened", pid);
+	dt_hint(err, "'ulimit -Hn' shows how many may be; root can raise it: 'prlimit --nofile=65536 -- darter ...'");
+	return DT_ERUNTIME;
+}
+
 static int learn_program(struct dt_target *target, struct dt_error *err)
 {
 	int pid = target->proc.pid;
@@ -55,6 +63,8 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	if (rc == -EPERM || rc == -EACCES)
 		return dt_refusal_explain(pid, err);
+	if (rc == -EMFILE || rc == -ENFILE)
+		return explain_descriptors(pid, err);
 	if (rc < 0)
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
 	dt_live_watch(target->live); /* before anything is learnt, so that all of it is of this program */
@@ -128,6 +138,8 @@ static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
 /* /proc may be mounted so that it hides the processes of others: then they are there, and we may not look. */
 static int explain_missing(int pid, int rc, struct dt_error *err)
 {
+	if (rc == -EMFILE || rc == -ENFILE)
+		return explain_descriptors(pid, err);
 	if (rc == -EPERM || rc == -EACCES || (rc == -ESRCH && getpgid(pid) >= 0))
 		return dt_refusal_explain(pid, err);
 	dt_fail(err, DT_ENOTFOUND, "there is no process %d", pid);
