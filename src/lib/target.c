@@ -2,6 +2,7 @@
 #include "lib/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -46,6 +47,17 @@ static void forget_program(struct dt_target *target)
 	target->name_groups = 0;
 }
 
+/* Asked after a failure, which may have been because of that. */
+static bool no_more_files(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE;
+	close(fd);
+	return false;
+}
+
 /* Each process of a recording takes descriptors. */
 static int explain_descriptors(int pid, struct dt_error *err)
 {
@@ -63,8 +75,6 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	if (rc == -EPERM || rc == -EACCES)
 		return dt_refusal_explain(pid, err);
-	if (rc == -EMFILE || rc == -ENFILE)
-		return explain_descriptors(pid, err);
 	if (rc < 0)
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
 	dt_live_watch(target->live); /* before anything is learnt, so that all of it is of this program */
@@ -138,8 +148,6 @@ static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
 /* /proc may be mounted so that it hides the processes of others: then they are there, and we may not look. */
 static int explain_missing(int pid, int rc, struct dt_error *err)
 {
-	if (rc == -EMFILE || rc == -ENFILE)
-		return explain_descriptors(pid, err);
 	if (rc == -EPERM || rc == -EACCES || (rc == -ESRCH && getpgid(pid) >= 0))
 		return dt_refusal_explain(pid, err);
 	dt_fail(err, DT_ENOTFOUND, "there is no process %d", pid);
@@ -175,6 +183,8 @@ static int attach(struct dt_target *target, int pid, struct dt_target **result, 
 		rc = learn_program(target, err);
 	}
 	if (rc < 0) {
+		if (no_more_files())
+			rc = explain_descriptors(pid, err);
 		dt_release(target);
 		return rc;
 	}

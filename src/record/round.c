@@ -228,12 +228,14 @@ static struct dt_watcher *next_of(const struct moment *m, const struct dt_subjec
 	return other;
 }
 
-void dt_watcher_look(struct dt_watcher *w, struct dt_subject **list, uint64_t due_ns)
+void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
-	struct moment m = {w, *list, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
-	struct dt_subject **link = list;
+	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
+	struct dt_subject **link = &w->subjects;
 	bool home;
 
+	w->tally.rounds++;
+	w->tally.late += m.woke_ns > m.late_ns;
 	look_at_all(&m);
 	home = has_home(&m);
 	while (*link) {
@@ -258,11 +260,4 @@ void dt_watcher_look(struct dt_watcher *w, struct dt_subject **list, uint64_t du
 	}
 	if (home && w->seat.cpu != m.home) /* to sit there when the next instant comes */
 		dt_seat_move(&w->seat, m.home);
-}
-
-void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
-{
-	w->tally.rounds++;
-	w->tally.late += dt_clock_ns() > due_ns + LATE_NS;
-	dt_watcher_look(w, &w->subjects, due_ns);
 }

@@ -76,7 +76,6 @@ int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, stru
 	dt_image_pool_lend(subject->pool, pool);
 	rc = dt_recorder_take(subject->recorder, &moment, &taken, err);
 	dt_image_pool_lend(subject->pool, NULL);
-	dt_recorder_forget(subject->recorder);
 	return rc;
 }
 

@@ -71,7 +71,7 @@ int dt_subject_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 void dt_subject_free(struct dt_subject *subject);
 
 /* The first look, which takes longer than any other, before it is handed to a thread that samples. It may block for
- * good: see base/patience.h. Nothing of it is told. */
+ * good: see base/patience.h. It is told by who samples it then, as what its time begins with. */
 int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err);
 
 /* Tells the last look. began_ns: when the recording did; at_ns: the instant of the look; both by dt_clock_ns(). False

@@ -3,8 +3,8 @@
  *
  * Instants are jittered: the time from one to the next is between half a period and one and a half, so that a program
  * with a rhythm of its own is not met in step. An instant that has passed while we looked, or while the machine was
- * suspended, is not made up for. A process that comes is looked at once at once, so that its time begins; without any
- * process there are no instants.
+ * suspended, is not made up for. The time of a process that comes begins at once, with the
+ * look that was taken before; without any process there are no instants.
  */
 #include <errno.h>
 #include <signal.h>
@@ -96,7 +96,7 @@ static void call(struct dt_watcher *w)
 	pthread_mutex_unlock(&w->mutex);
 }
 
-/* What is new is looked at. True while the instant has not come. */
+/* The first look at what is new is told: from now on its time counts. True while the instant has not come. */
 static bool greet(struct dt_watcher *w, uint64_t *due)
 {
 	bool first = !w->subjects;
@@ -106,8 +106,8 @@ static bool greet(struct dt_watcher *w, uint64_t *due)
 		next = list->next;
 		list->next = NULL;
 		if (!list->rounds)
-			dt_watcher_look(w, &list, dt_clock_ns());
-		add_all(w, list); /* it may be gone by now */
+			dt_subject_tell(list, w->ring, w->began_ns, dt_clock_ns(), &w->tally);
+		add_all(w, list);
 	}
 	if (first && w->subjects) /* there were no instants before */
 		*due = next_instant(w, dt_clock_ns());

@@ -30,7 +30,7 @@ struct dt_watchers {
 int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, const struct dt_watchers *all,
 		   struct dt_watcher **watcher, struct dt_error *err);
 
-/* Hands a process over. It is looked at at once, and from then on at each instant. */
+/* Hands a process over, which was met (dt_subject_meet()). It is looked at from the next instant on. */
 void dt_watcher_add(struct dt_watcher *watcher, struct dt_subject *subject);
 
 /* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. All

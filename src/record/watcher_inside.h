@@ -39,9 +39,6 @@ struct dt_watcher {
  * that somebody else is to have, go to the outbox. */
 void dt_watcher_round(struct dt_watcher *watcher, uint64_t due_ns);
 
-/* The same for a list of processes, and no round. */
-void dt_watcher_look(struct dt_watcher *watcher, struct dt_subject **list, uint64_t due_ns);
-
 /* Hands a process of one to another, which looks at it from its next instant on. */
 void dt_watcher_hand_on(struct dt_watcher *to, struct dt_subject *subject);
 
