@@ -297,6 +297,16 @@ def target(python, script, *args, wrap=(), env=None, options=(), ready="ready", 
             program.kill()
 
 
+@contextlib.contextmanager
+def pageless():
+    """A program one page of which never comes: whoever reads it is blocked."""
+    with target(SYSTEM, "pageless.py", ready=None) as program:
+        line = program.wait_line(lambda line: line == "ready" or line.startswith("refused: "))
+        if line != "ready":
+            skip(line[len("refused: "):])
+        yield program
+
+
 def copy_repository(folder):
     """All files of the repository, with the changes that are not committed yet, and nothing that was built."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

@@ -183,11 +183,18 @@ DT_API void dt_release(struct dt_target *target);
 
 /* ---- recording ---- */
 
+enum dt_weight {
+	DT_WEIGHT_WALL,
+	DT_WEIGHT_CPU, /* time on a CPU, by the scheduler's account */
+	DT_WEIGHT_GIL, /* wall time with the GIL in hand */
+};
+
 struct dt_record_options {
-	double rate;         /* looks per second, 1 to 1,000,000; 0: 100 */
-	enum dt_pause pause; /* DT_PAUSE_NEVER: what could only be seen by stopping a thread is counted as not seen */
-	bool no_perch;       /* do not borrow the CPU of the running thread */
-	int fd;              /* where the recording is written to, as a .darter file; stays the caller's */
+	double rate;           /* looks per second, 1 to 1,000,000; 0: 100 */
+	enum dt_pause pause;   /* DT_PAUSE_NEVER: what could only be seen by stopping a thread is counted as not seen */
+	bool no_perch;         /* do not borrow the CPU of the running thread */
+	int fd;                /* where the recording is written to, as a .darter file; stays the caller's */
+	enum dt_weight weight; /* which view it is made for: a word in the file, everything is recorded in any case */
 };
 
 struct dt_recording;
@@ -214,12 +221,15 @@ struct dt_record_status {
 	const char *error;   /* the file could not be written: why; NULL: it could */
 };
 
-/* Begins a recording without processes. */
+/* Begins a recording without processes. All that follows is to be called by the same thread, which is given short turns
+ * on its CPU until dt_record_free(), where the kernel has them (Linux 6.12 on): so it gets them soon. Not with
+ * no_perch. */
 DT_API int dt_record(const struct dt_record_options *options, struct dt_recording **recording, struct dt_error *err);
 
 /* Adds a process: as dt_attach(). Once it is in the recording it stays until it ends; a program that becomes another
- * one (exec) is followed. */
-DT_API int dt_record_add(struct dt_recording *recording, int pid, struct dt_error *err);
+ * one (exec) is followed. Waits for at most so many seconds: DT_EAGAIN if it takes longer, or if Python has not begun
+ * there yet; then it is to be called again, for others in between. */
+DT_API int dt_record_add(struct dt_recording *recording, int pid, double seconds, struct dt_error *err);
 
 /* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
  * at most. What has ended by then is told to `ended` (may be NULL). 0, DT_EMEMORY, or DT_ERUNTIME if the thread that
@@ -247,12 +257,6 @@ DT_API int dt_record_end(struct dt_recording *recording, struct dt_error *err);
 DT_API void dt_record_free(struct dt_recording *recording);
 
 /* ---- what a recording shows ---- */
-
-enum dt_weight {
-	DT_WEIGHT_WALL,
-	DT_WEIGHT_CPU, /* time on a CPU, by the scheduler's account */
-	DT_WEIGHT_GIL, /* wall time with the GIL in hand */
-};
 
 /* What counts, and what of it is shown; all zero is the default. The texts are borrowed. */
 struct dt_view_options {

@@ -138,6 +138,7 @@ static int run(void *options)
 		dt_report(&o->showing.selecting.common, &err);
 		code = dt_exit_code(code);
 	} else {
+		o->how.weight = o->showing.view.weight;
 		code = dt_record_run(o);
 	}
 	dt_showing_release(&o->showing);

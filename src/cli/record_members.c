@@ -6,8 +6,10 @@
 #include "base/util.h"
 #include "cli/record.h"
 
-#define STARTING_NS 1500000000u /* how long a Python that is just starting is waited for */
-#define DRAIN_EVERY 8           /* processes that join before the recording is looked after again */
+#define STARTING_NS  1500000000u /* how long a Python that is just starting is waited for */
+#define FIRST_WAIT_S 1.0         /* that one of the first processes may take to join before the others are asked */
+#define WAIT_S       0.02        /* the same while it is recorded */
+#define DRAIN_EVERY  8           /* processes that join before the recording is looked after again */
 
 /* Each process costs descriptors; a program that we start was made before this. */
 static void allow_many_files(void)
@@ -55,7 +57,7 @@ static void leave(struct dt_record_run *run, int pid)
 }
 
 /* 0, or why it cannot be recorded. */
-static int join(struct dt_record_run *run, int pid, struct dt_error *err)
+static int join(struct dt_record_run *run, int pid, double wait_s, struct dt_error *err)
 {
 	int code, *grown;
 
@@ -66,7 +68,7 @@ static int join(struct dt_record_run *run, int pid, struct dt_error *err)
 	if (!grown)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	run->members = grown;
-	code = dt_record_add(run->recording, pid, err);
+	code = dt_record_add(run->recording, pid, wait_s, err);
 	dt_arrivals_told(run->arrivals, pid, code);
 	if (code == 0) {
 		run->members[run->member_count++] = pid;
@@ -93,7 +95,7 @@ void dt_record_join_all(struct dt_record_run *run)
 	for (size_t i = 0; i < run->picks.count; i++) {
 		const struct dt_pick *pick = &run->picks.list[i];
 		struct dt_error err;
-		int code = join(run, pick->pid, &err);
+		int code = join(run, pick->pid, FIRST_WAIT_S, &err);
 
 		drain(run, i);
 		/* A program that has just been started becomes Python in a moment. */
@@ -120,10 +122,10 @@ void dt_record_join_new(struct dt_record_run *run)
 	if (dt_arrivals_ask(run->arrivals, &pids, &count, &err) < 0)
 		return; /* out of memory: the next time, perhaps */
 	for (size_t i = 0; i < count; i++) {
-		int code = join(run, pids[i], &err);
+		int code = join(run, pids[i], WAIT_S, &err);
 
 		drain(run, i);
-		if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY)
+		if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY || code == DT_ERUNTIME)
 			fail(run, pids[i], &err);
 		else if (code == 0 && run->common->verbose && (run->joined > 1 || !run->program.pid))
 			dt_record_tell(run, "process %d joined", pids[i]);
@@ -134,7 +136,7 @@ void dt_record_join_new(struct dt_record_run *run)
 void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording)
 {
 	for (size_t i = 0; i < run->member_count;) {
-		int pid = run->members[i], code = dt_record_add(recording, pid, NULL);
+		int pid = run->members[i], code = dt_record_add(recording, pid, FIRST_WAIT_S, NULL);
 
 		if (code == 0) {
 			i++;

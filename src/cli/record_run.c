@@ -13,8 +13,9 @@
 #include "cli/terminal.h"
 
 #define NS_PER_S 1e9
-#define STEP_S   0.02  /* between two looks for processes that come */
-#define HASTE_S  0.002 /* the same while a program is starting */
+#define STEP_S   0.02  /* between two looks for processes that come, when nobody is awaited */
+#define AWAIT_S  0.005 /* when children or namesakes may come: reading one number of the kernel's, 10 us each time */
+#define HASTE_S  0.002 /* while a program is starting */
 #define HASTE_NS 300000000u
 
 static double since(uint64_t ns)
@@ -27,7 +28,8 @@ static double step(const struct dt_record_run *run)
 {
 	const struct dt_record_command *command = run->command;
 	bool starting = run->program.pid && !run->joined && dt_clock_ns() - run->began_ns < HASTE_NS;
-	double most = starting ? HASTE_S : STEP_S;
+	bool awaiting = run->arriving.children || run->arriving.all || run->arriving.name_count;
+	double most = starting ? HASTE_S : awaiting ? AWAIT_S : STEP_S;
 
 	if (command->duration > 0)
 		most = DT_MIN(most, command->duration - since(run->began_ns));

@@ -19,11 +19,13 @@
 #include "python/find.h"
 
 #define NS_PER_S  UINT64_C(1000000000)
-#define LIST_NS   NS_PER_S        /* at the latest after which /proc is listed again */
-#define AGAIN_NS  (NS_PER_S / 50) /* at the earliest after which a candidate is looked at again */
-#define YOUNG_NS  (10 * NS_PER_S) /* older ones are looked at when another program has begun in them */
-#define OF_AGE    8               /* a candidate waits for this part of its age */
-#define EXE_ASKED 16              /* candidates of which it is asked at a time whether another program has begun */
+#define LIST_NS   NS_PER_S /* at the latest after which /proc is listed again */
+#define REST      50       /* times as long as listing took nothing is listed: 2 % of a CPU at most */
+#define MOST_REST (NS_PER_S / 50)
+#define AGAIN_NS  (NS_PER_S / 200) /* at the earliest after which a candidate is looked at again */
+#define YOUNG_NS  (10 * NS_PER_S)  /* older ones are looked at when another program has begun in them */
+#define OF_AGE    8                /* a candidate waits for this part of its age */
+#define EXE_ASKED 16               /* candidates of which it is asked at a time whether another program has begun */
 
 struct known {
 	int pid, parent;
@@ -52,8 +54,8 @@ struct dt_arrivals {
 	size_t turn; /* of the candidates that are asked for their program */
 	int *told;
 	size_t told_capacity;
-	uint64_t listed_ns;
-	uint64_t last_pid; /* 0: not known */
+	uint64_t listed_ns, rest_ns; /* when they were listed, and for how long they are not listed again */
+	uint64_t last_pid;           /* 0: not known */
 	struct dt_arena arena;
 	struct dt_find_cache *cache;
 };
@@ -217,15 +219,19 @@ static bool wanted(const struct dt_arrivals *a)
 
 static int take_new(struct dt_arrivals *a, struct dt_error *err)
 {
-	uint64_t now = dt_clock_ns(), last = last_pid();
+	uint64_t now = dt_clock_ns(), last;
 	size_t kept = 0;
 	int rc;
 
+	if (now - a->listed_ns < a->rest_ns)
+		return 0;
+	last = last_pid();
 	if (last && last == a->last_pid && now - a->listed_ns < LIST_NS)
 		return 0;
 	a->last_pid = last;
 	a->listed_ns = now;
 	rc = list_processes(a, false, err);
+	a->rest_ns = DT_MIN((dt_clock_ns() - now) * REST, MOST_REST);
 	for (size_t i = 0; i < a->known_count && rc == 0; i++) {
 		const struct known *known = &a->known[i];
 

@@ -1,50 +1,21 @@
 /*
- * A recording: processes come and go, one thread samples (record/watcher.h), this one collects and writes. Attaching
- * takes milliseconds and may block, so it is done here and never by the thread that samples.
+ * A recording: processes come and go, some threads sample (record/crew.h), this one collects and writes. Attaching
+ * takes milliseconds and may block, so it is done by neither (enlist.h).
  */
+#include "lib/recording.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 
 #include "base/util.h"
-#include "lib/target.h"
-#include "profile/file.h"
-#include "record/collector.h"
-#include "record/watcher.h"
 
-#define RATE        100.0
-#define MOST_RATE   1e6
-#define NS_PER_S    UINT64_C(1000000000)
-#define STEP_NS     10000000                   /* between two looks into the ring */
-#define BLOCK_NS    (NS_PER_S - NS_PER_S / 10) /* what a kill may cost: less than a second */
-#define BECOMING_NS (10 * NS_PER_S)            /* for Python to come back after an exec, through a shell say */
-#define RETRY_NS    (NS_PER_S / 50)
-
-/* A process of the recording: one that is looked at, or that has just become another program and is asked for again. */
-struct member {
-	int pid;
-	uint32_t number;
-	struct dt_target *target;   /* NULL: being asked for */
-	struct dt_subject *subject; /* the watcher's, as long as target is there */
-	uint64_t lost_ns;           /* since when it is asked for */
-	struct dt_error err;        /* why it was not found the last time */
-	struct member *next;
-};
-
-struct dt_recording {
-	struct dt_record_options options;
-	struct dt_profile *profile;
-	struct dt_writer *writer;
-	struct dt_collector *collector;
-	struct dt_watcher *watcher;
-	struct member *members;
-	size_t living, joined;
-	uint64_t began_ns, began_realtime_ns, began_cpu_ns;
-	uint64_t ended_ns; /* 0: it goes on */
-	uint64_t flushed_ns, retried_ns;
-	bool failed; /* the file could not be written: err says why */
-	bool hangs;  /* the thread that samples does not come back */
-	struct dt_error err;
-};
+#define RATE      100.0
+#define EAGER     (-15) /* how nice we are while recording, if we may */
+#define MOST_RATE 1e6
+#define NS_PER_S  UINT64_C(1000000000)
+#define STEP_NS   10000000                   /* between two looks into the rings */
+#define BLOCK_NS  (NS_PER_S - NS_PER_S / 10) /* what a kill may cost: less than a second */
 
 static uint64_t process_cpu_ns(void)
 {
@@ -56,7 +27,7 @@ static uint64_t process_cpu_ns(void)
 
 static const char *rung_of(const struct dt_recording *r, const char **why)
 {
-	switch (dt_watcher_seat(r->watcher, why)) {
+	switch (dt_crew_seat(r->crew, why)) {
 	case DT_SEAT_FIFO:
 		return "perch, real-time priority";
 	case DT_SEAT_SLICE:
@@ -67,45 +38,78 @@ static const char *rung_of(const struct dt_recording *r, const char **why)
 	return r->options.pause == DT_PAUSE_NEVER ? "beside" : "beside, with pauses";
 }
 
-static int intern(struct dt_recording *r, const char *text, uint32_t *id)
+int dt_recording_intern(struct dt_recording *r, const char *text, uint32_t *id)
 {
 	return text ? dt_profile_string(r->profile, text, strlen(text), id) : 0;
 }
 
+static const char *const modes[] = {[DT_WEIGHT_WALL] = "wall", [DT_WEIGHT_CPU] = "cpu", [DT_WEIGHT_GIL] = "gil"};
+
 /* How it was made goes into the file at once, what it is worth at the end. */
 static int describe(struct dt_recording *r)
 {
-	const struct dt_tally *tally = dt_watcher_tally(r->watcher);
+	struct dt_crew_tally tally;
 	struct dt_profile_meta meta = {
 	    .began_realtime_ns = r->began_realtime_ns,
 	    .duration_ns = (r->ended_ns ? r->ended_ns : dt_clock_ns()) - r->began_ns,
 	    .rate = r->options.rate,
-	    .quality = {.samples = tally->samples,
-			.rounds = tally->rounds,
-			.late = tally->late,
-			.unseen = tally->unseen,
-			.settled = tally->settled,
-			.torn = tally->torn,
-			.lost = tally->lost,
-			.stops = tally->stops,
-			.stopped_ns = tally->stopped_ns,
-			.own_cpu_ns = process_cpu_ns() - r->began_cpu_ns,
-			.own_rss = dt_own_rss()},
+	    .quality = {.own_cpu_ns = process_cpu_ns() - r->began_cpu_ns, .own_rss = dt_own_rss()},
 	};
 	char host[256] = "";
 	const char *why, *rung = rung_of(r, &why);
 
+	dt_crew_tally(r->crew, &tally);
+	meta.quality.samples = tally.samples;
+	meta.quality.rounds = tally.rounds;
+	meta.quality.late = tally.late;
+	meta.quality.unseen = tally.unseen;
+	meta.quality.settled = tally.settled;
+	meta.quality.stops = tally.stops;
+	meta.quality.stopped_ns = tally.stopped_ns;
+	meta.quality.torn = tally.torn;
+	meta.quality.lost = tally.lost;
 	gethostname(host, sizeof(host) - 1);
-	if (intern(r, "wall", &meta.mode) < 0 || intern(r, rung, &meta.rung) < 0 ||
-	    intern(r, why, &meta.rung_why) < 0 || intern(r, host, &meta.host) < 0 ||
-	    intern(r, DT_VERSION, &meta.darter) < 0)
+	if (dt_recording_intern(r, modes[r->options.weight], &meta.mode) < 0 ||
+	    dt_recording_intern(r, rung, &meta.rung) < 0 || dt_recording_intern(r, why, &meta.rung_why) < 0 ||
+	    dt_recording_intern(r, host, &meta.host) < 0 || dt_recording_intern(r, DT_VERSION, &meta.darter) < 0)
 		return -ENOMEM;
 	dt_profile_set_meta(r->profile, &meta);
 	return 0;
 }
 
+/* On a busy machine a process that lives for 50 ms is gone before our turn has come: who takes short turns gets them
+ * sooner, and no more of them. The threads that attach inherit that. */
+static void take_short_turns(struct dt_recording *r)
+{
+	struct dt_sched saved, eager;
+
+	if (r->options.no_perch || dt_perch_sched(&saved) < 0 || saved.policy != SCHED_OTHER)
+		return;
+	eager = saved;
+	eager.nice = DT_MIN(saved.nice, EAGER);
+	if (dt_perch_slice(&eager) || dt_perch_slice(&saved))
+		r->saved = saved;
+}
+
+static void keep_spare_files(struct dt_recording *r)
+{
+	for (size_t i = 0; i < DT_SPARE_FILES; i++)
+		r->spare[i] = fcntl(r->options.fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void free_spare_files(struct dt_recording *r)
+{
+	for (size_t i = 0; i < DT_SPARE_FILES; i++) {
+		if (r->spare[i] >= 0)
+			close(r->spare[i]);
+		r->spare[i] = -1;
+	}
+}
+
 int dt_record(const struct dt_record_options *options, struct dt_recording **result, struct dt_error *err)
 {
+	const struct dt_options looking = {.pause = options->pause == DT_PAUSE_NEVER ? DT_PAUSE_NEVER : DT_PAUSE_AUTO,
+					   .no_perch = options->no_perch};
 	struct dt_watcher_options watching;
 	struct dt_recording *r;
 	int rc;
@@ -123,7 +127,10 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 	r->began_realtime_ns = dt_clock_realtime_ns();
 	r->began_ns = r->flushed_ns = dt_clock_ns();
 	r->profile = dt_profile_new();
-	r->collector = r->profile ? dt_collector_new(r->profile) : NULL;
+	keep_spare_files(r);
+	take_short_turns(r);
+	r->enlister = dt_enlister_new(&looking);
+	r->collector = r->profile && r->enlister ? dt_collector_new(r->profile) : NULL;
 	rc = r->collector ? dt_writer_new(options->fd, r->profile, &r->writer, err)
 			  : dt_fail(err, DT_EMEMORY, "out of memory");
 	watching = (struct dt_watcher_options){.rate = r->options.rate,
@@ -131,157 +138,13 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 					       .pause = options->pause != DT_PAUSE_NEVER,
 					       .pause_always = options->pause == DT_PAUSE_ALWAYS};
 	if (rc == 0)
-		rc = dt_watcher_new(&watching, r->began_ns, &r->watcher, err);
+		rc = dt_crew_new(&watching, r->began_ns, &r->crew, err);
 	if (rc < 0) {
 		dt_record_free(r);
 		return rc;
 	}
 	*result = r;
 	return 0;
-}
-
-/* Makes a process known to the profile, and hands it to the thread that samples. */
-static int hand_over(struct dt_recording *r, struct member *member, struct dt_error *err)
-{
-	const struct dt_options looking = {.pause = r->options.pause == DT_PAUSE_NEVER ? DT_PAUSE_NEVER : DT_PAUSE_AUTO,
-					   .no_perch = r->options.no_perch};
-	struct dt_target *target = member->target;
-	struct dt_profile_process told = {.pid = member->pid, .began_ns = dt_clock_ns() - r->began_ns};
-	struct dt_proc_info info = {0};
-	char version[24];
-	int rc;
-
-	dt_sampler_free(target->sampler); /* the recorder has its own */
-	target->sampler = NULL;
-	dt_proc_info(&target->proc, &info);
-	told.ppid = info.ppid;
-	dt_version_text(&target->python.version, version);
-	if (intern(r, target->command, &told.command) < 0 || intern(r, target->executable, &told.executable) < 0 ||
-	    intern(r, version, &told.version) < 0 || intern(r, target->container, &told.container) < 0)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
-	member->number = (uint32_t)++r->joined;
-	rc = dt_subject_new(member->number, &target->proc, target->live, &target->python, &looking,
-			    dt_watcher_pool(r->watcher), &member->subject, err);
-	if (rc < 0)
-		return rc;
-	member->subject->owner = member;
-	if (dt_collector_join(r->collector, member->number, &told) < 0) {
-		dt_subject_free(member->subject);
-		return dt_fail(err, DT_EMEMORY, "out of memory");
-	}
-	r->living++;
-	dt_watcher_add(r->watcher, member->subject);
-	return 0;
-}
-
-static int join(struct dt_recording *r, struct member *member, struct dt_error *err)
-{
-	const struct dt_options options = {.no_names = true};
-	int rc = dt_attach(member->pid, &options, &member->target, err);
-
-	if (rc == 0)
-		rc = hand_over(r, member, err);
-	if (rc < 0) {
-		dt_release(member->target);
-		member->target = NULL;
-	}
-	return rc;
-}
-
-int dt_record_add(struct dt_recording *r, int pid, struct dt_error *err)
-{
-	struct member *member;
-	int rc;
-
-	for (member = r->members; member; member = member->next)
-		if (member->pid == pid)
-			return 0;
-	member = calloc(1, sizeof(*member));
-	if (!member)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
-	member->pid = pid;
-	rc = join(r, member, err);
-	if (rc < 0) {
-		free(member);
-		return rc;
-	}
-	member->next = r->members;
-	r->members = member;
-	return 0;
-}
-
-/* Takes a member out of the list. */
-static void drop(struct dt_recording *r, struct member *member)
-{
-	struct member **link = &r->members;
-
-	while (*link && *link != member)
-		link = &(*link)->next;
-	if (*link)
-		*link = member->next;
-	free(member);
-}
-
-/* A process has come back from the thread that samples. */
-static int let_go(struct dt_recording *r, struct dt_subject *subject, struct member *member)
-{
-	uint64_t last_ns = subject->last_ns ? subject->last_ns - r->began_ns : 0;
-	int rc = dt_collector_leave(r->collector, member->number, last_ns);
-
-	member->err = subject->err;
-	dt_subject_free(subject);
-	dt_release(member->target);
-	member->target = NULL;
-	member->subject = NULL;
-	r->living--;
-	return rc;
-}
-
-static int collect_ended(struct dt_recording *r, dt_record_ended_fn *ended, void *context)
-{
-	struct dt_subject *list = dt_watcher_ended(r->watcher), *next;
-	int rc = list ? dt_collector_drain(r->collector, dt_watcher_ring(r->watcher)) : 0;
-
-	for (; list; list = next) {
-		struct member *member = list->owner;
-		int code = list->code;
-
-		next = list->next;
-		if (let_go(r, list, member) < 0)
-			rc = -ENOMEM;
-		if (code == DT_EAGAIN) { /* another program has begun, or Python is on its way in or out */
-			member->lost_ns = dt_clock_ns();
-			continue;
-		}
-		if (ended)
-			ended(context, member->pid, &member->err);
-		drop(r, member);
-	}
-	return rc;
-}
-
-/* Those that became another program are asked for again. */
-static void retry(struct dt_recording *r, dt_record_ended_fn *ended, void *context)
-{
-	uint64_t now = dt_clock_ns();
-	struct member *member, *next;
-
-	if (now - r->retried_ns < RETRY_NS)
-		return;
-	r->retried_ns = now;
-	for (member = r->members; member; member = next) {
-		int rc;
-
-		next = member->next;
-		if (member->target)
-			continue;
-		rc = join(r, member, &member->err);
-		if (rc == 0 || ((rc == DT_EAGAIN || rc == DT_ENOTPYTHON) && now - member->lost_ns < BECOMING_NS))
-			continue;
-		if (ended)
-			ended(context, member->pid, &member->err);
-		drop(r, member);
-	}
 }
 
 /* A file that cannot be written is no reason to stop: what it did not take is kept for another one. */
@@ -316,17 +179,18 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 	int rc;
 
 	for (;;) {
+		struct dt_subject *list;
 		uint64_t now;
 
-		if (dt_watcher_hangs(r->watcher)) {
+		if (dt_crew_hangs(r->crew)) {
 			r->hangs = true;
 			return fail_hanging(err);
 		}
-		rc = dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
-		if (rc == 0)
-			rc = collect_ended(r, ended, context);
+		rc = dt_crew_collect(r->crew, r->collector, &list);
+		if (dt_members_ended(r, list, ended, context) < 0)
+			rc = -ENOMEM;
 		if (rc == 0) {
-			retry(r, ended, context);
+			dt_members_retry(r, ended, context);
 			now = dt_clock_ns();
 			if (now - r->flushed_ns >= BLOCK_NS)
 				rc = write_block(r);
@@ -342,20 +206,21 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 
 void dt_record_status(const struct dt_recording *r, struct dt_record_status *status)
 {
-	const struct dt_tally *tally = dt_watcher_tally(r->watcher);
+	struct dt_crew_tally tally;
 
+	dt_crew_tally(r->crew, &tally);
 	*status = (struct dt_record_status){.duration_ns = (r->ended_ns ? r->ended_ns : dt_clock_ns()) - r->began_ns,
 					    .processes = r->living,
 					    .joined = r->joined,
-					    .rounds = tally->rounds,
-					    .samples = tally->samples,
-					    .late = tally->late,
-					    .unseen = tally->unseen,
-					    .settled = tally->settled,
-					    .torn = tally->torn,
-					    .lost = tally->lost,
-					    .stops = tally->stops,
-					    .stopped_ns = tally->stopped_ns,
+					    .rounds = tally.rounds,
+					    .samples = tally.samples,
+					    .late = tally.late,
+					    .unseen = tally.unseen,
+					    .settled = tally.settled,
+					    .torn = tally.torn,
+					    .lost = tally.lost,
+					    .stops = tally.stops,
+					    .stopped_ns = tally.stopped_ns,
 					    .bytes = dt_writer_bytes(r->writer),
 					    .cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 					    .rss = dt_own_rss(),
@@ -365,10 +230,11 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 
 int dt_record_flush(struct dt_recording *r, struct dt_error *err)
 {
-	int rc = r->ended_ns ? 0 : dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
+	int rc = r->ended_ns ? 0 : dt_crew_drain(r->crew, r->collector);
 
 	if (rc == 0)
 		rc = write_block(r);
+
 	if (rc < 0)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	if (r->failed && err)
@@ -396,9 +262,10 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 	int rc = 0;
 
 	if (!r->ended_ns) {
-		r->hangs = r->hangs || !dt_watcher_stop(r->watcher);
+		r->hangs = !dt_crew_stop(r->crew) || r->hangs;
 		r->ended_ns = dt_clock_ns();
-		rc = dt_collector_drain(r->collector, dt_watcher_ring(r->watcher));
+		free_spare_files(r);
+		rc = dt_crew_drain(r->crew, r->collector);
 		if (rc == 0)
 			rc = dt_collector_settle(r->collector, true);
 		if (rc == 0)
@@ -413,21 +280,18 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 
 void dt_record_free(struct dt_recording *r)
 {
-	struct member *member, *next;
-
 	if (!r)
 		return;
-	if (r->watcher && !r->hangs)
-		r->hangs = !dt_watcher_stop(r->watcher);
+	free_spare_files(r);
+	if (r->saved.size)
+		dt_perch_give_back(&r->saved);
+	if (r->crew && !r->hangs)
+		r->hangs = !dt_crew_stop(r->crew);
 	if (r->hangs) /* what the thread that hangs may still touch is never freed */
 		return;
-	for (member = r->members; member; member = next) {
-		next = member->next;
-		dt_subject_free(member->subject);
-		dt_release(member->target);
-		free(member);
-	}
-	dt_watcher_free(r->watcher);
+	dt_members_release(r);
+	dt_enlister_free(r->enlister);
+	dt_crew_free(r->crew);
 	dt_collector_free(r->collector);
 	dt_writer_free(r->writer);
 	dt_profile_free(r->profile);

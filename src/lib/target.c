@@ -2,6 +2,7 @@
 #include "lib/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -46,6 +47,25 @@ static void forget_program(struct dt_target *target)
 	target->name_groups = 0;
 }
 
+/* Asked after a failure, which may have been because of that. */
+static bool no_more_files(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE;
+	close(fd);
+	return false;
+}
+
+/* Each process of a recording takes descriptors. */
+static int explain_descriptors(int pid, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "process %d cannot be looked at: no more files can be opened", pid);
+	dt_hint(err, "'ulimit -Hn' shows how many may be; root can raise it: 'prlimit --nofile=65536 -- darter ...'");
+	return DT_ERUNTIME;
+}
+
 static int learn_program(struct dt_target *target, struct dt_error *err)
 {
 	int pid = target->proc.pid;
@@ -58,7 +78,8 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	if (rc < 0)
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
 	dt_live_watch(target->live); /* before anything is learnt, so that all of it is of this program */
-	rc = dt_python_find(&target->proc, target->live, &target->python, err);
+	rc = target->cache ? dt_python_find_cached(&target->proc, target->live, target->cache, &target->python, err)
+			   : dt_python_find(&target->proc, target->live, &target->python, err);
 	if (rc == DT_EPERMISSION)
 		return dt_refusal_explain(pid, err);
 	if (rc < 0)
@@ -69,6 +90,8 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	target->container = dt_proc_container(&target->proc, &target->fixed);
 	if (!target->executable || !target->command)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (target->recorded)
+		return 0;
 	rc = dt_sampler_new(&target->proc, target->live, &target->python, &target->options, NULL, &target->sampler,
 			    err);
 	if (rc < 0)
@@ -146,16 +169,11 @@ struct dt_target *dt_target_new(const struct dt_options *options)
 	return target;
 }
 
-int dt_attach(int pid, const struct dt_options *options, struct dt_target **result, struct dt_error *err)
+/* Of a target that has nothing yet; it is released if that fails. */
+static int attach(struct dt_target *target, int pid, struct dt_target **result, struct dt_error *err)
 {
-	struct dt_target *target;
 	int rc;
 
-	if (pid <= 0 || !result)
-		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
-	target = dt_target_new(options);
-	if (!target)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
 	target->source = (struct dt_source){
 	    .open = open_source, .began = process_began, .owner = user_of, .context = target};
 	rc = dt_proc_open(pid, &target->proc);
@@ -165,11 +183,35 @@ int dt_attach(int pid, const struct dt_options *options, struct dt_target **resu
 		rc = learn_program(target, err);
 	}
 	if (rc < 0) {
+		if (no_more_files())
+			rc = explain_descriptors(pid, err);
 		dt_release(target);
 		return rc;
 	}
+	target->cache = NULL;
 	*result = target;
 	return 0;
+}
+
+int dt_attach(int pid, const struct dt_options *options, struct dt_target **result, struct dt_error *err)
+{
+	struct dt_target *target;
+
+	if (pid <= 0 || !result)
+		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
+	target = dt_target_new(options);
+	return target ? attach(target, pid, result, err) : dt_fail(err, DT_EMEMORY, "out of memory");
+}
+
+int dt_attach_recorded(int pid, struct dt_find_cache *cache, struct dt_target **result, struct dt_error *err)
+{
+	struct dt_target *target = dt_target_new(NULL);
+
+	if (!target)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	target->cache = cache;
+	target->recorded = true;
+	return attach(target, pid, result, err);
 }
 
 static int fail_becoming(const struct dt_target *target, struct dt_error *err)

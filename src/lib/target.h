@@ -17,7 +17,9 @@ struct dt_target {
 	struct dt_proc proc;
 	struct dt_mem *live;
 	struct dt_python python;
-	struct dt_sampler *sampler;
+	struct dt_sampler *sampler;  /* NULL: it is for a recording, which has its own, or has lost its program */
+	struct dt_find_cache *cache; /* while it is being attached; NULL: none */
+	bool recorded;
 	struct dt_core *core; /* with dead, instead of proc, live and sampler */
 	struct dt_dead *dead;
 	struct dt_options options;
@@ -33,6 +35,10 @@ struct dt_target {
 
 /* A target that is neither a process nor a core yet. NULL if out of memory. */
 struct dt_target *dt_target_new(const struct dt_options *options);
+
+/* dt_attach() for a recording, which looks for itself: dt_take() is not possible. What was learnt of files is kept in
+ * the cache, which may be NULL. */
+int dt_attach_recorded(int pid, struct dt_find_cache *cache, struct dt_target **target, struct dt_error *err);
 
 /* Reads the names of threads: a dt_sampler_extra_fn, its context is the target. */
 int dt_target_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena);

@@ -41,10 +41,15 @@ struct page_list {
 };
 
 /* What only the look that is being taken needs: several images may share it. */
-struct dt_image_pool {
+struct store {
 	const struct image *user; /* whose look it is */
 	uint8_t *blocks[BLOCKS];
 	struct dt_range batch[BATCH]; /* pages entered, but not yet fetched: the last ones of `now` */
+};
+
+struct dt_image_pool {
+	struct store *store; /* NULL: it is one that borrows, and nothing is lent to it */
+	bool borrows;
 };
 
 struct image {
@@ -62,7 +67,7 @@ struct image {
 
 static uint8_t *page_data(const struct image *image, size_t index)
 {
-	return image->pool->blocks[index / BLOCK_PAGES] + index % BLOCK_PAGES * PAGE;
+	return image->pool->store->blocks[index / BLOCK_PAGES] + index % BLOCK_PAGES * PAGE;
 }
 
 /* The slot that holds the page, or the free one where it belongs. */
@@ -118,9 +123,9 @@ static int make_room(struct image *image)
 		rc = grow_list(&image->now);
 	if (rc == 0 && (index + 1) * 2 > image->slot_count)
 		rc = grow_slots(image);
-	if (rc == 0 && !image->pool->blocks[index / BLOCK_PAGES]) {
-		image->pool->blocks[index / BLOCK_PAGES] = malloc(BLOCK_PAGES * PAGE);
-		if (!image->pool->blocks[index / BLOCK_PAGES])
+	if (rc == 0 && !image->pool->store->blocks[index / BLOCK_PAGES]) {
+		image->pool->store->blocks[index / BLOCK_PAGES] = malloc(BLOCK_PAGES * PAGE);
+		if (!image->pool->store->blocks[index / BLOCK_PAGES])
 			rc = -ENOMEM;
 	}
 	return rc;
@@ -150,18 +155,18 @@ static void fetch_batch(struct image *image)
 	size_t index = image->batch_first, done = 0;
 
 	while (done < image->batch_count && !image->error) {
-		ssize_t got = dt_mem_gather(image->base, image->pool->batch + done, image->batch_count - done);
+		ssize_t got = dt_mem_gather(image->base, image->pool->store->batch + done, image->batch_count - done);
 
 		if (got == -EFAULT) {
-			fetch_singly(image, &image->pool->batch[done], index);
-			index += image->pool->batch[done++].size / PAGE;
+			fetch_singly(image, &image->pool->store->batch[done], index);
+			index += image->pool->store->batch[done++].size / PAGE;
 		} else if (got < 0) {
 			image->error = (int)got;
 		}
 		for (; got > 0; got--) {
-			size_t pages = image->pool->batch[done].size / PAGE;
+			size_t pages = image->pool->store->batch[done].size / PAGE;
 
-			image->mem.stats.bytes += image->pool->batch[done++].size;
+			image->mem.stats.bytes += image->pool->store->batch[done++].size;
 			while (pages--)
 				image->now.items[index++].there = true;
 		}
@@ -194,11 +199,11 @@ static int enter_page(struct image *image, uint64_t page, uint32_t asked)
 	data = page_data(image, index);
 	if (image->batch_count == 0)
 		image->batch_first = index;
-	last = image->batch_count ? &image->pool->batch[image->batch_count - 1] : NULL;
+	last = image->batch_count ? &image->pool->store->batch[image->batch_count - 1] : NULL;
 	if (last && last->address + last->size == page && (uint8_t *)last->buffer + last->size == data)
 		last->size += PAGE;
 	else
-		image->pool->batch[image->batch_count++] = (struct dt_range){page, data, PAGE};
+		image->pool->store->batch[image->batch_count++] = (struct dt_range){page, data, PAGE};
 	return 0;
 }
 
@@ -267,7 +272,9 @@ static ssize_t gather(struct dt_mem *mem, const struct dt_range *ranges, size_t 
 	size_t entered;
 	int rc = 0;
 
-	if (image->pool->user != image)
+	if (!image->pool->store)
+		return -ENOMEM;
+	if (image->pool->store->user != image)
 		dt_image_begin(mem); /* another image has been at the pool: nothing is here any more */
 	if (count == 1 && copy_known(image, ranges))
 		return 1;
@@ -291,8 +298,8 @@ void dt_image_begin(struct dt_mem *mem)
 	struct image *image = (struct image *)mem;
 	struct page_list list = image->before;
 
-	image->pool->user = image;
-
+	if (image->pool->store)
+		image->pool->store->user = image;
 	image->before = image->now;
 	image->now = list;
 	image->now.count = 0;
@@ -316,7 +323,7 @@ void dt_image_prefetch(struct dt_mem *mem)
 {
 	struct image *image = (struct image *)mem;
 	struct page *pages = image->before.items;
-	size_t count = image->before.count;
+	size_t count = image->pool->store ? image->before.count : 0;
 	size_t sorted = 1;
 
 	while (sorted < count && pages[sorted - 1].address < pages[sorted].address)
@@ -335,13 +342,43 @@ void dt_image_prefetch(struct dt_mem *mem)
 
 struct dt_image_pool *dt_image_pool_new(void)
 {
-	return calloc(1, sizeof(struct dt_image_pool));
+	struct dt_image_pool *pool = dt_image_pool_new_empty();
+
+	if (!pool)
+		return NULL;
+	pool->borrows = false;
+	pool->store = calloc(1, sizeof(*pool->store));
+	if (pool->store)
+		return pool;
+	free(pool);
+	return NULL;
+}
+
+struct dt_image_pool *dt_image_pool_new_empty(void)
+{
+	struct dt_image_pool *pool = calloc(1, sizeof(*pool));
+
+	if (pool)
+		pool->borrows = true;
+	return pool;
+}
+
+/* The store may have been used by images of the borrower: nothing that is there is theirs any more. */
+void dt_image_pool_lend(struct dt_image_pool *borrower, struct dt_image_pool *from)
+{
+	if (borrower->store)
+		borrower->store->user = NULL;
+	borrower->store = from ? from->store : NULL;
 }
 
 void dt_image_pool_free(struct dt_image_pool *pool)
 {
-	for (size_t i = 0; pool && i < BLOCKS; i++)
-		free(pool->blocks[i]);
+	if (!pool)
+		return;
+	for (size_t i = 0; !pool->borrows && i < BLOCKS; i++)
+		free(pool->store->blocks[i]);
+	if (!pool->borrows)
+		free(pool->store);
 	free(pool);
 }
 
@@ -351,8 +388,8 @@ static void image_free(struct dt_mem *mem)
 
 	if (image->own_pool)
 		dt_image_pool_free(image->pool);
-	else if (image->pool && image->pool->user == image)
-		image->pool->user = NULL;
+	else if (image->pool && image->pool->store && image->pool->store->user == image)
+		image->pool->store->user = NULL;
 	free(image->now.items);
 	free(image->before.items);
 	free(image->slots);

@@ -97,14 +97,18 @@ int dt_mem_open_metered(struct dt_mem *base, dt_mem_spend_fn *spend, void *conte
  * and must be readable by whole pages. Pages are bounded by DT_IMAGE_LIMIT: -ENOMEM beyond.
  *
  * The bytes lie in a pool, which images of one thread may share: a look with one of them forgets the look of another
- * (which begins anew when it is read again). With pool NULL an image has a pool of its own.
+ * (which begins anew when it is read again). With pool NULL an image has a pool of its own. An empty pool has no bytes
+ * until those of another one are lent to it: so images can go from one thread to another, and each thread has one pool.
  */
 #define DT_IMAGE_LIMIT ((size_t)80 << 20) /* 500,000 frames need 45, 10,000 threads 60 */
 #define DT_IMAGE_PAGE  ((size_t)1024)     /* a part of the kernel's page: what is not asked for costs time too */
 struct dt_image_pool;
 int dt_mem_open_image(struct dt_mem *base, struct dt_image_pool *pool, struct dt_mem **image);
 struct dt_image_pool *dt_image_pool_new(void); /* NULL if out of memory */
+struct dt_image_pool *dt_image_pool_new_empty(void);
 void dt_image_pool_free(struct dt_image_pool *pool);
+/* Between two looks, and by the thread that the bytes belong to; from NULL: takes back what was lent. */
+void dt_image_pool_lend(struct dt_image_pool *empty, struct dt_image_pool *from);
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);
 

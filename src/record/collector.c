@@ -324,15 +324,24 @@ static int collect(struct dt_collector *c, const struct dt_message *message)
 	return -EINVAL;
 }
 
-int dt_collector_drain(struct dt_collector *c, struct dt_ring *ring)
+/* Does an earlier round of the same process wait in another ring? */
+static bool is_early(struct dt_collector *c, const struct dt_message *message)
+{
+	const struct process *process = find_process(c, message->subject);
+
+	return process && message->round != (uint32_t)process->rounds;
+}
+
+int dt_collector_drain(struct dt_collector *c, struct dt_ring *ring, size_t *collected)
 {
 	const struct dt_message *message;
 	size_t size;
 	int rc = 0;
 
-	while (rc == 0 && (message = dt_ring_get(ring, &size))) {
+	while (rc == 0 && (message = dt_ring_get(ring, &size)) && !is_early(c, message)) {
 		rc = collect(c, message);
 		dt_ring_next(ring);
+		++*collected;
 	}
 	return rc;
 }

@@ -20,8 +20,9 @@ int dt_collector_join(struct dt_collector *collector, uint32_t subject, const st
 /* It has left; what was told of it before is collected first. */
 int dt_collector_leave(struct dt_collector *collector, uint32_t subject, uint64_t at_ns);
 
-/* Collects all that is in a ring. 0 or -ENOMEM. */
-int dt_collector_drain(struct dt_collector *collector, struct dt_ring *ring);
+/* Collects what is in a ring, up to a round of which an earlier one is in another ring: that one is to be drained then,
+ * and this one again. Adds the number of messages. 0 or -ENOMEM. */
+int dt_collector_drain(struct dt_collector *collector, struct dt_ring *ring, size_t *collected);
 
 /* Puts the runs that go on into the profile as far as they have come, so that a file gets them. last: nothing follows.
  */

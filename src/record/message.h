@@ -2,6 +2,9 @@
  * What the thread that samples tells the one that collects. A round of one process is: what is new (codes, threads),
  * what has changed (a thread's stack or state, time spent), then the round itself, which says for which time all of
  * that holds. A thread of which nothing is said is as it was.
+ *
+ * A process may go from one thread that samples to another, and each has a ring of its own: rounds are numbered, so
+ * that they are collected in the order in which they were.
  */
 #ifndef DT_RECORD_MESSAGE_H
 #define DT_RECORD_MESSAGE_H
@@ -21,7 +24,7 @@ struct dt_message {
 	uint32_t kind;
 	uint32_t subject; /* number of the process within the recording */
 	uint32_t thread;  /* serial of the thread within the process; 0: none */
-	uint32_t unused;
+	uint32_t round;   /* of the process: 0 and up */
 };
 
 struct dt_message_code {

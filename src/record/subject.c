@@ -28,19 +28,24 @@ static int read_names(void *context, struct dt_mem *image, const struct dt_walk 
 	return 0;
 }
 
-int dt_subject_new(uint32_t number, const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_subject **result,
-		   struct dt_error *err)
+int dt_subject_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		   const struct dt_options *options, struct dt_subject **result, struct dt_error *err)
 {
 	struct dt_subject *subject = calloc(1, sizeof(*subject));
-	int rc;
+	int rc = DT_EMEMORY;
 
 	if (!subject)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
-	*subject = (struct dt_subject){.number = number, .pid = proc->pid, .python = python, .names_wanted = true};
-	rc = dt_recorder_new(proc, live, python, options, pool, &subject->recorder, err);
+	subject->pid = proc->pid;
+	subject->python = python;
+	subject->names_wanted = true;
+	subject->pool = dt_image_pool_new_empty();
+	if (subject->pool)
+		rc = dt_recorder_new(proc, live, python, options, subject->pool, &subject->recorder, err);
+	else
+		dt_fail(err, DT_EMEMORY, "out of memory");
 	if (rc < 0) {
-		free(subject);
+		dt_subject_free(subject);
 		return rc;
 	}
 	dt_recorder_set_extra(subject->recorder, read_names, subject);
@@ -53,14 +58,31 @@ void dt_subject_free(struct dt_subject *subject)
 	if (!subject)
 		return;
 	dt_recorder_free(subject->recorder);
+	dt_image_pool_free(subject->pool);
 	free(subject->told_codes);
 	free(subject->threads);
 	free(subject);
 }
 
+/* Beside: who sits on the CPU of a process that was just forked, and whose look fails until it has got on, keeps it
+ * from getting on. */
+int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err)
+{
+	const struct dt_seat beside = {.kind = DT_SEAT_BESIDE, .cpu = -1};
+	const struct dt_moment moment = {.seat = &beside, .ladder = true, .late_ns = UINT64_MAX};
+	enum dt_taken taken;
+	int rc;
+
+	dt_image_pool_lend(subject->pool, pool);
+	rc = dt_recorder_take(subject->recorder, &moment, &taken, err);
+	dt_image_pool_lend(subject->pool, NULL);
+	return rc;
+}
+
 static struct dt_message head(const struct dt_subject *subject, enum dt_message_kind kind, uint32_t thread)
 {
-	return (struct dt_message){.kind = kind, .subject = subject->number, .thread = thread};
+	return (struct dt_message){
+	    .kind = kind, .subject = subject->number, .thread = thread, .round = subject->rounds};
 }
 
 /* Has this code been told? If not, it counts as told from now on. */
@@ -272,11 +294,19 @@ static void plan_names(struct dt_subject *subject, bool began, uint64_t at_ns)
 	dt_recorder_refresh(subject->recorder);
 }
 
+/* What the crew is to know of it. */
+static void note_load(struct dt_subject *subject, bool active, uint64_t spent_ns)
+{
+	subject->active = active || spent_ns;
+	atomic_fetch_add_explicit(&subject->spent_ns, spent_ns, memory_order_relaxed);
+}
+
 bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t at_ns,
 		     struct dt_tally *tally)
 {
 	uint64_t from_ns = subject->last_ns ? subject->last_ns : at_ns;
-	bool good, began = false;
+	uint64_t spent_ns = 0;
+	bool good, began = false, active = false;
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 
@@ -287,7 +317,10 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t 
 		tally->unseen += threads[i].unseen;
 		tally->torn += threads[i].torn;
 		began = began || threads[i].began;
+		spent_ns += threads[i].spent_ns;
+		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
 	}
+	note_load(subject, active, spent_ns);
 	tally->samples += count;
 	good = good && tell_round(subject, ring, from_ns - began_ns, at_ns - began_ns);
 	subject->name_count = 0;
@@ -299,6 +332,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t 
 	}
 	dt_ring_publish(ring);
 	remember(subject, threads, count);
+	subject->rounds++;
 	subject->last_ns = at_ns;
 	return true;
 }

@@ -1,10 +1,12 @@
 /*
- * One process of a recording. It is made by the thread that looks after the recording, handed to one that samples, and
- * handed back when the process has ended: at any time it belongs to one of them. Each round is told to the collector as
- * messages (message.h), whole or not at all.
+ * One process of a recording. It is made by a thread that attaches, handed to one that samples, and handed back when
+ * the process has ended or another thread is to sample it: at any time it belongs to one of them. Each round is told to
+ * the collector as messages (message.h), whole or not at all.
  */
 #ifndef DT_RECORD_SUBJECT_H
 #define DT_RECORD_SUBJECT_H
+
+#include <stdatomic.h>
 
 #include "record/ring.h"
 #include "sample/recorder.h"
@@ -12,16 +14,42 @@
 /* What looks came to, over all processes of a sampling thread. Read by others while it goes on. */
 struct dt_tally {
 	_Atomic uint64_t rounds, samples, late, unseen, settled, torn, lost, stops, stopped_ns;
+	_Atomic uint64_t watched_ns; /* in which there was somebody to look at */
+};
+
+/* How far a round has come with a process. */
+enum dt_stage {
+	DT_STAGE_TODO,
+	DT_STAGE_AWAY, /* its thread runs on another CPU */
+	DT_STAGE_HARD, /* the long way is needed */
+	DT_STAGE_DONE,
 };
 
 struct dt_subject {
-	uint32_t number; /* within the recording, from 1 on */
+	uint32_t number; /* within the recording, from 1 on; given when it is handed over */
 	int pid;
 	struct dt_recorder *recorder;
 	const struct dt_python *python;
-	struct dt_subject *next; /* in the list of whoever has it */
-	void *owner;             /* for who made it */
+	struct dt_subject *next;    /* in the list of whoever has it */
+	void *owner;                /* for who made it */
+	struct dt_image_pool *pool; /* empty: has that of the thread that looks */
 
+	/* For the thread that samples. */
+	enum dt_stage stage;
+	unsigned tries; /* in this round */
+	bool active;    /* a thread of it ran in the last round */
+	bool standing;  /* its account was read when the moment was not over yet: */
+	struct dt_thread_sched stood;
+
+	/* For the crew: crew.h. */
+	struct dt_subject *beside; /* the next of all */
+	uint64_t busy_ns;          /* dt_clock_ns() when it was last busy */
+	uint64_t spent_before;     /* spent_ns when it was last asked */
+	_Atomic uint64_t spent_ns; /* CPU time, as far as it was seen */
+	atomic_bool first;         /* is it with the first thread of the crew? */
+	atomic_bool back;          /* it is to go there */
+
+	uint32_t rounds;     /* that were told */
 	uint64_t last_ns;    /* dt_clock_ns() of the last round: the next one stands for the time since then */
 	uint64_t names_ns;   /* when names were read last */
 	bool names_wanted;   /* in the next look at all threads */
@@ -37,10 +65,13 @@ struct dt_subject {
 };
 
 /* All borrowed, and must outlive the subject. */
-int dt_subject_new(uint32_t number, const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
-		   const struct dt_options *options, struct dt_image_pool *pool, struct dt_subject **subject,
-		   struct dt_error *err);
+int dt_subject_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
+		   const struct dt_options *options, struct dt_subject **subject, struct dt_error *err);
 void dt_subject_free(struct dt_subject *subject);
+
+/* The first look, which takes longer than any other, before it is handed to a thread that samples. It may block for
+ * good: see base/patience.h. It is told by who samples it then, as what its time begins with. */
+int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err);
 
 /* Tells the last look. began_ns: when the recording did; at_ns: the instant of the look; both by dt_clock_ns(). False
  * if the ring had no room: the round is lost, and the time it stood for is added to the next one. */

@@ -3,58 +3,29 @@
  *
  * Instants are jittered: the time from one to the next is between half a period and one and a half, so that a program
  * with a rhythm of its own is not met in step. An instant that has passed while we looked, or while the machine was
- * suspended, is not made up for.
- *
- * A round: every process is looked at by the short way first. Those whose thread runs on another CPU are visited there,
- * one after the other, as long as the moment lasts; the rest is stopped for a look where that is allowed, or counted as
- * not seen.
+ * suspended, is not made up for. The time of a process that comes begins at once, with the
+ * look that was taken before; without any process there are no instants.
  */
-#include "record/watcher.h"
-
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <time.h>
 
-#include "base/event.h"
 #include "base/util.h"
+#include "record/watcher_inside.h"
 
 #define RING_BYTES      ((size_t)2 << 20) /* some seconds at 1,000 samples a second */
-#define LATE_NS         200000u           /* after which a look is not one of its moment any more */
 #define PERCH_RATE      5000.0            /* above, we would take the CPU away from the target */
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
 #define LET_GO_NAP_NS   50000
 #define SEAT_ROUNDS     100 /* after which the seat is judged */
-#define SEAT_LATE       5   /* one in so many may be late */
+#define SEAT_FEW        5   /* or, in a second, after so few */
+#define SUMS_NS         UINT64_C(50000000)
+#define SEAT_LATE       5 /* one in so many may be late */
 #define LONGEST_STOP_NS NS_PER_S
 #define END_NS          UINT64_C(3000000000) /* in which a round is over, whatever happens */
-#define MOVES           2                    /* to the CPU of a thread that goes from one to another */
-#define OVER_NS         2000000u /* a round that is over by so much is not made longer by looks that stop threads */
 
-struct dt_watcher {
-	struct dt_watcher_options options;
-	struct dt_ring *ring;
-	struct dt_image_pool *pool;
-	struct dt_tally tally;
-	uint64_t began_ns;
-	struct dt_seat seat;
-	struct dt_stop stop;
-	_Atomic int seat_kind;
-	_Atomic(const char *) seat_why;
-	_Atomic(struct dt_subject *) inbox, outbox;
-	_Atomic uint64_t cpu_ns;
-	atomic_bool quit;
-	struct dt_subject *subjects; /* that are looked at */
-	uint64_t random;
-	uint64_t watched_rounds, watched_late; /* of the tally, when the seat was last judged */
-	pthread_t thread;
-	struct dt_event ended;
-	bool stopped;
-};
-
-static void push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject)
+void dt_watcher_push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject)
 {
 	struct dt_subject *first = atomic_load(box);
 
@@ -63,17 +34,26 @@ static void push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject)
 	while (!atomic_compare_exchange_weak(box, &first, subject));
 }
 
-static void take_in(struct dt_watcher *w)
+/* Those that have come, linked by next. */
+static struct dt_subject *take_in(struct dt_watcher *w)
 {
-	struct dt_subject *list, *next;
+	struct dt_subject *list;
 
 	if (!atomic_load_explicit(&w->inbox, memory_order_relaxed))
-		return;
-	for (list = atomic_exchange(&w->inbox, NULL); list; list = next) {
-		next = list->next;
-		list->next = w->subjects;
-		w->subjects = list;
-	}
+		return NULL;
+	list = atomic_exchange(&w->inbox, NULL);
+	for (struct dt_subject *subject = list; subject; subject = subject->next)
+		dt_image_pool_lend(subject->pool, w->pool);
+	return list;
+}
+
+static void add_all(struct dt_watcher *w, struct dt_subject *list)
+{
+	struct dt_subject **link = &w->subjects;
+
+	while (*link)
+		link = &(*link)->next;
+	*link = list;
 }
 
 /* Between 0 and 1. */
@@ -83,108 +63,58 @@ static double chance(struct dt_watcher *w)
 	return (double)(w->random >> 11) / 9007199254740992.0;
 }
 
-static void sleep_until(uint64_t when)
-{
-	struct timespec at = {.tv_sec = (time_t)(when / NS_PER_S), .tv_nsec = (long)(when % NS_PER_S)};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-		;
-}
-
-struct moment {
-	struct dt_watcher *w;
-	uint64_t woke_ns, late_ns;
-};
-
-enum way { SHORT, FOLLOW, WHOLE, STOP, OUTER, LADDER };
-
-/* One look. False if the process is to be dropped. */
-static bool take(const struct moment *m, struct dt_subject *subject, enum way way, enum dt_taken *taken)
-{
-	const struct dt_moment moment = {.seat = &m->w->seat,
-					 .stop = way == STOP ? &m->w->stop : NULL,
-					 .agree = way == WHOLE   ? DT_AGREE_WHOLE
-						  : way == OUTER ? DT_AGREE_OUTER
-								 : DT_AGREE_NOT,
-					 .ladder = way == LADDER,
-					 .more = way != SHORT,
-					 .late_ns = m->late_ns};
-
-	subject->code = dt_recorder_take(subject->recorder, &moment, taken, &subject->err);
-	return subject->code == 0;
-}
-
-/* Goes where the thread runs, if there is time. */
-static bool follow(const struct moment *m, struct dt_subject *subject, enum dt_taken *taken)
-{
-	for (int i = 0; i < MOVES && *taken == DT_TAKEN_AWAY && dt_clock_ns() < m->late_ns; i++) {
-		if (!dt_seat_move(&m->w->seat, dt_recorder_cpu(subject->recorder)))
-			return true;
-		if (!take(m, subject, FOLLOW, taken))
-			return false;
-	}
-	return true;
-}
-
-/* What the short way could not see. */
-static bool settle(const struct moment *m, struct dt_subject *subject, enum dt_taken *taken)
-{
-	const struct dt_watcher_options *options = &m->w->options;
-
-	m->w->tally.settled++;
-	if (!options->pause_always && !follow(m, subject, taken))
-		return false;
-	for (enum way way = WHOLE; way < LADDER && *taken == DT_TAKEN_AWAY && dt_clock_ns() < m->late_ns; way++) {
-		if (!options->pause ? way != OUTER : way == WHOLE && options->pause_always)
-			continue;
-		if (!take(m, subject, way, taken))
-			return false;
-	}
-	if (*taken != DT_TAKEN_AWAY && *taken != DT_TAKEN_HARD)
-		return true;
-	if (dt_clock_ns() < m->late_ns + OVER_NS)
-		return take(m, subject, LADDER, taken);
-	dt_recorder_pass(subject->recorder);
-	return true;
-}
-
-static void look_at(const struct moment *m, struct dt_subject *subject)
-{
-	enum dt_taken taken = DT_TAKEN_HARD;
-
-	if (take(m, subject, SHORT, &taken) && (taken == DT_TAKEN_AWAY || taken == DT_TAKEN_HARD))
-		settle(m, subject, &taken);
-}
-
-static void round_of_all(struct dt_watcher *w, uint64_t due_ns)
-{
-	struct moment m = {w, dt_clock_ns(), due_ns + LATE_NS};
-	struct dt_subject **link = &w->subjects;
-
-	w->tally.rounds++;
-	w->tally.late += m.woke_ns > m.late_ns;
-	while (*link) {
-		struct dt_subject *subject = *link;
-
-		look_at(&m, subject);
-		if (subject->code == 0) {
-			dt_subject_tell(subject, w->ring, w->began_ns, m.woke_ns, &w->tally);
-			link = &subject->next;
-			continue;
-		}
-		*link = subject->next;
-		push(&w->outbox, subject);
-	}
-}
-
-/* The next instant: never one that has passed. */
+/* The next instant. Those that have passed while we looked, or while others had our CPU, are left out: what we would
+ * see at once is where the target was when we could come, not where it is at a moment of its own. */
 static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 {
 	double period = NS_PER_S / w->options.rate;
 	uint64_t next = due_ns + (uint64_t)(period * (0.5 + chance(w)));
 	uint64_t now = dt_clock_ns();
 
-	return next > now ? next : now;
+	return next > now ? next : now + (uint64_t)(period * chance(w));
+}
+
+static bool is_called(struct dt_watcher *w)
+{
+	return atomic_load(&w->quit) || atomic_load(&w->inbox);
+}
+
+/* Until then, or somebody calls; with nobody to look at for ever. */
+static void sleep_until(struct dt_watcher *w, uint64_t when)
+{
+	struct timespec at = {.tv_sec = (time_t)(when / NS_PER_S), .tv_nsec = (long)(when % NS_PER_S)};
+	int rc = 0;
+
+	pthread_mutex_lock(&w->mutex);
+	while (!is_called(w) && rc != ETIMEDOUT)
+		rc = w->subjects ? pthread_cond_timedwait(&w->called, &w->mutex, &at)
+				 : pthread_cond_wait(&w->called, &w->mutex);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+static void call(struct dt_watcher *w)
+{
+	pthread_mutex_lock(&w->mutex);
+	pthread_cond_signal(&w->called);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+/* The first look at what is new is told: from now on its time counts. True while the instant has not come. */
+static bool greet(struct dt_watcher *w, uint64_t *due)
+{
+	bool first = !w->subjects;
+	struct dt_subject *list = take_in(w), *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		list->next = NULL;
+		if (!list->rounds)
+			dt_subject_tell(list, w->ring, w->began_ns, dt_clock_ns(), &w->tally);
+		add_all(w, list);
+	}
+	if (first && w->subjects) /* there were no instants before */
+		*due = next_instant(w, dt_clock_ns());
+	return dt_clock_ns() < *due;
 }
 
 /* A thread that is to stop and has not is let go as soon as it has. */
@@ -205,22 +135,15 @@ static void tell_seat(struct dt_watcher *w)
 	atomic_store(&w->seat_kind, (int)w->seat.kind);
 }
 
-static void tell_stops(struct dt_watcher *w)
-{
-	struct dt_pause_sum ladder = dt_pause_sum();
-
-	w->tally.stops = w->stop.count + ladder.count;
-	w->tally.stopped_ns = w->stop.stood_ns + ladder.stood_ns;
-}
-
 /* A short time slice is worth nothing where the kernel does not give us the CPU for it (a cgroup of little weight, for
  * one): then we wait until the target blocks, and see it where it sleeps. */
 static void watch_seat(struct dt_watcher *w)
 {
 	uint64_t rounds = w->tally.rounds - w->watched_rounds, late = w->tally.late - w->watched_late;
 
-	if (rounds < SEAT_ROUNDS)
+	if (rounds < SEAT_ROUNDS && (rounds < SEAT_FEW || dt_clock_ns() < w->watched_ns + NS_PER_S))
 		return;
+	w->watched_ns = dt_clock_ns();
 	w->watched_rounds = w->tally.rounds;
 	w->watched_late = w->tally.late;
 	if (w->seat.kind != DT_SEAT_SLICE || late * SEAT_LATE < rounds)
@@ -229,63 +152,127 @@ static void watch_seat(struct dt_watcher *w)
 	tell_seat(w);
 }
 
+/* Stops, and the CPU time that we have used: now and then, for who looks after the recording. */
+static void tell_sums(struct dt_watcher *w)
+{
+	const struct dt_pause_sum ladder = dt_pause_sum();
+
+	w->tally.stops = w->stop.count + ladder.count;
+	w->tally.stopped_ns = w->stop.stood_ns + ladder.stood_ns;
+	if (dt_clock_ns() < w->told_ns + SUMS_NS)
+		return;
+	w->told_ns = dt_clock_ns();
+	atomic_store_explicit(&w->cpu_ns, dt_cpu_ns(), memory_order_relaxed);
+}
+
+/* Beside, the one who runs is left alone on its CPU. With several there is nothing to choose. */
+static void keep_off(struct dt_watcher *w)
+{
+	if (w->seat.kind == DT_SEAT_BESIDE && w->subjects && !w->subjects->next &&
+	    dt_recorder_cpu(w->subjects->recorder) == sched_getcpu())
+		dt_seat_avoid(&w->seat, sched_getcpu());
+}
+
+/* Where the others find it. */
+static void tell_place(struct dt_watcher *w)
+{
+	int sits = DT_SITS_FREE;
+
+	for (const struct dt_subject *subject = w->subjects; subject && sits == DT_SITS_FREE; subject = subject->next)
+		if (subject->active)
+			sits = w->seat.cpu >= 0 ? w->seat.cpu : DT_SITS_BESIDE;
+	atomic_store_explicit(&w->sits, sits, memory_order_relaxed);
+}
+
 static void *watch(void *argument)
 {
 	struct dt_watcher *w = argument;
-	uint64_t due;
+	uint64_t due, next;
 
-	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= PERCH_RATE);
+	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= PERCH_RATE,
+		     w->options.rate <= PERCH_RATE);
 	if (w->options.perch && w->options.rate > PERCH_RATE)
 		w->seat.why = "at more than 5,000 samples per second there is no perch";
 	tell_seat(w);
 	due = dt_clock_ns();
 	while (!atomic_load_explicit(&w->quit, memory_order_relaxed)) {
-		due = next_instant(w, due);
-		if (due > dt_clock_ns())
-			sleep_until(due);
-		take_in(w);
+		if (due > dt_clock_ns() || !w->subjects)
+			sleep_until(w, due);
 		dt_stop_poll(&w->stop);
-		round_of_all(w, due);
+		if (greet(w, &due) || !w->subjects)
+			continue;
+		dt_watcher_round(w, due);
+		tell_place(w);
+		keep_off(w);
+		next = next_instant(w, due);
+		w->tally.watched_ns += next - due;
+		due = next;
 		let_go(w);
-		tell_stops(w);
 		watch_seat(w);
-		atomic_store_explicit(&w->cpu_ns, dt_cpu_ns(), memory_order_relaxed);
+		tell_sums(w);
 	}
 	dt_seat_leave(&w->seat);
 	dt_event_happen(&w->ended);
 	return NULL;
 }
 
-int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, struct dt_watcher **result,
-		   struct dt_error *err)
+static int init(struct dt_watcher *w)
+{
+	pthread_condattr_t attributes;
+
+	w->ring = dt_ring_new(RING_BYTES);
+	w->pool = dt_image_pool_new();
+	if (!w->ring || !w->pool || dt_event_init(&w->ended) < 0)
+		return -ENOMEM;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->called, &attributes); /* can only fail for attributes that are not these */
+	pthread_condattr_destroy(&attributes);
+	pthread_mutex_init(&w->mutex, NULL);
+	return 0;
+}
+
+/* Signals are for the thread that looks after the recording. */
+static int start(struct dt_watcher *w)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&w->thread, NULL, watch, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+static void release(struct dt_watcher *w)
+{
+	dt_image_pool_free(w->pool);
+	dt_ring_free(w->ring);
+	free(w);
+}
+
+int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, const struct dt_watchers *all,
+		   struct dt_watcher **result, struct dt_error *err)
 {
 	struct dt_watcher *w = calloc(1, sizeof(*w));
-	sigset_t all, before;
 	int rc;
 
 	if (!w)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	w->options = *options;
 	w->began_ns = began_ns;
-	w->random = began_ns ^ (uint64_t)getpid() << 32;
-	w->ring = dt_ring_new(RING_BYTES);
-	w->pool = dt_image_pool_new();
-	if (!w->ring || !w->pool || dt_event_init(&w->ended) < 0) {
-		dt_image_pool_free(w->pool);
-		dt_ring_free(w->ring);
-		free(w);
+	w->all = all;
+	atomic_init(&w->sits, DT_SITS_FREE);
+	w->random = dt_clock_ns() ^ (uint64_t)getpid() << 32;
+	if (init(w) < 0) {
+		release(w);
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	}
-	/* Signals are for the thread that looks after the recording. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&w->thread, NULL, watch, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = start(w);
 	if (rc) {
-		dt_event_destroy(&w->ended);
-		dt_image_pool_free(w->pool);
-		dt_ring_free(w->ring);
-		free(w);
+		w->stopped = true;
+		dt_watcher_free(w);
 		return dt_fail(err, DT_ERUNTIME, "no thread can be made: %s", strerror(rc));
 	}
 	*result = w;
@@ -294,17 +281,21 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 
 void dt_watcher_add(struct dt_watcher *w, struct dt_subject *subject)
 {
-	push(&w->inbox, subject);
+	dt_watcher_push(&w->inbox, subject);
+	call(w);
+}
+
+void dt_watcher_hand_on(struct dt_watcher *to, struct dt_subject *subject)
+{
+	dt_image_pool_lend(subject->pool, NULL);
+	atomic_store(&subject->first, to == to->all->list[0]);
+	atomic_store(&subject->back, false);
+	dt_watcher_add(to, subject);
 }
 
 struct dt_subject *dt_watcher_ended(struct dt_watcher *w)
 {
 	return atomic_exchange(&w->outbox, NULL);
-}
-
-struct dt_image_pool *dt_watcher_pool(struct dt_watcher *w)
-{
-	return w->pool;
 }
 
 struct dt_ring *dt_watcher_ring(struct dt_watcher *w)
@@ -321,6 +312,11 @@ enum dt_seat_kind dt_watcher_seat(const struct dt_watcher *w, const char **why)
 {
 	*why = atomic_load(&w->seat_why);
 	return (enum dt_seat_kind)atomic_load(&w->seat_kind);
+}
+
+uint64_t dt_watcher_strays(const struct dt_watcher *w)
+{
+	return atomic_load(&w->strays);
 }
 
 uint64_t dt_watcher_cpu_ns(const struct dt_watcher *w)
@@ -340,16 +336,18 @@ bool dt_watcher_stop(struct dt_watcher *w)
 	if (w->stopped)
 		return true;
 	atomic_store(&w->quit, true);
+	call(w);
 	if (!dt_event_await_until(&w->ended, dt_clock_ns() + (uint64_t)(NS_PER_S * 2 / w->options.rate) + END_NS))
 		return false;
 	pthread_join(w->thread, NULL);
 	w->stopped = true;
-	take_in(w);
+	add_all(w, take_in(w));
 	while (w->subjects) {
 		struct dt_subject *subject = w->subjects;
 
 		w->subjects = subject->next;
-		push(&w->outbox, subject);
+		dt_image_pool_lend(subject->pool, NULL);
+		dt_watcher_push(&w->outbox, subject);
 	}
 	return true;
 }
@@ -358,8 +356,8 @@ void dt_watcher_free(struct dt_watcher *w)
 {
 	if (!w)
 		return;
+	pthread_cond_destroy(&w->called);
+	pthread_mutex_destroy(&w->mutex);
 	dt_event_destroy(&w->ended);
-	dt_image_pool_free(w->pool);
-	dt_ring_free(w->ring);
-	free(w);
+	release(w);
 }

@@ -1,7 +1,7 @@
 /*
  * The thread that samples. It sleeps until the next instant, looks at each of its processes, tells the rounds into its
  * ring and sleeps again; it never waits for anybody and allocates nothing while nothing is new. Processes come and go
- * through boxes.
+ * through boxes. Without processes it only sleeps.
  */
 #ifndef DT_RECORD_WATCHER_H
 #define DT_RECORD_WATCHER_H
@@ -17,24 +17,34 @@ struct dt_watcher_options {
 
 struct dt_watcher;
 
-/* Begins at once; began_ns is the beginning of the recording, by dt_clock_ns(). */
-int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, struct dt_watcher **watcher,
-		   struct dt_error *err);
+/* All that sample one recording. A thread can sit on one CPU only, and going to another one takes a good part of the
+ * moment that a look is good for; so a process that is found on a CPU on which another one sits goes to that one, after
+ * the round. The list belongs to who made it, and only grows while they are at work. */
+#define DT_WATCHERS 8
+struct dt_watchers {
+	struct dt_watcher *list[DT_WATCHERS];
+	_Atomic size_t count;
+};
 
-/* Hands a process over. It is looked at from the next instant on. */
+/* Begins at once; began_ns is the beginning of the recording, by dt_clock_ns(). It is not put into the list. */
+int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, const struct dt_watchers *all,
+		   struct dt_watcher **watcher, struct dt_error *err);
+
+/* Hands a process over, which was met (dt_subject_meet()). It is looked at from the next instant on. */
 void dt_watcher_add(struct dt_watcher *watcher, struct dt_subject *subject);
 
-/* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. */
+/* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. All
+ * that was told of them is in the rings of those that had them. */
 struct dt_subject *dt_watcher_ended(struct dt_watcher *watcher);
-
-/* For the processes that are handed to it: they are all looked at by one thread. */
-struct dt_image_pool *dt_watcher_pool(struct dt_watcher *watcher);
 
 struct dt_ring *dt_watcher_ring(struct dt_watcher *watcher);
 const struct dt_tally *dt_watcher_tally(const struct dt_watcher *watcher);
 
 /* The seat that it has, and a word about why it is no better one. */
 enum dt_seat_kind dt_watcher_seat(const struct dt_watcher *watcher, const char **why);
+
+/* How often it would have handed a process to another thread, had there been one. */
+uint64_t dt_watcher_strays(const struct dt_watcher *watcher);
 
 /* Nanoseconds of CPU time that the thread has used. */
 uint64_t dt_watcher_cpu_ns(const struct dt_watcher *watcher);

@@ -112,13 +112,11 @@ static int fail_replaced(const struct dt_recorder *r, struct dt_error *err)
 	return dt_fail(err, DT_EAGAIN, "another program has just begun in process %d", r->proc->pid);
 }
 
-int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+/* Looks that cost little. */
+static enum dt_attempt try_short_ways(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken)
 {
 	enum dt_attempt rc = DT_ATTEMPT_HARD;
-	int code = 0;
 
-	if (!moment->more)
-		dt_recorder_begin(r);
 	for (int i = 0; r->way != DT_WAY_LADDER && i < TRIES; i++) {
 		bool last = i == TRIES - 1 || dt_clock_ns() + GET_ON_NS > moment->late_ns;
 
@@ -129,6 +127,20 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 		if (rc == DT_ATTEMPT_LATER) /* a generator that yields has lost its caller for a moment */
 			nanosleep(&(struct timespec){.tv_nsec = GET_ON_NAP_NS}, NULL);
 	}
+	return rc;
+}
+
+int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+{
+	enum dt_attempt rc;
+	int code = 0;
+
+	if (!moment->more)
+		dt_recorder_begin(r);
+	/* Before the long way is asked for, the short ones have been tried. */
+	if (!moment->more || !moment->ladder)
+		r->attempt = try_short_ways(r, moment, taken);
+	rc = r->attempt;
 	if (rc == DT_ATTEMPT_DONE && r->way == DT_WAY_EACH) {
 		r->passed = 0;
 		return 0;
@@ -175,6 +187,14 @@ void dt_recorder_forget(struct dt_recorder *r)
 void dt_recorder_set_extra(struct dt_recorder *r, dt_sampler_extra_fn *extra, void *context)
 {
 	dt_sampler_set_extra(r->sampler, extra, context);
+}
+
+void dt_recorder_take_back(struct dt_recorder *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].ran)
+			dt_recorded_unseen(&r->threads[i]);
+	r->blocked = false;
 }
 
 void dt_recorder_pass(struct dt_recorder *r)

@@ -97,6 +97,9 @@ int dt_recorder_take(struct dt_recorder *recorder, const struct dt_moment *momen
  * were. */
 void dt_recorder_pass(struct dt_recorder *recorder);
 
+/* The last look came too late after all: who ran is unseen. */
+void dt_recorder_take_back(struct dt_recorder *recorder);
+
 /* The next look is at all threads. */
 void dt_recorder_refresh(struct dt_recorder *recorder);
 

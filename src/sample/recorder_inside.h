@@ -11,6 +11,15 @@ enum dt_way {
 	DT_WAY_EACH,   /* each thread is asked: each_look.c */
 };
 
+/* What one attempt of the short way came to. */
+enum dt_attempt {
+	DT_ATTEMPT_DONE,
+	DT_ATTEMPT_AGAIN, /* something moved */
+	DT_ATTEMPT_LATER, /* it stands where a stack cannot be followed: look again when it has got on */
+	DT_ATTEMPT_AWAY,  /* it runs on another CPU */
+	DT_ATTEMPT_HARD,  /* it is not for the short way */
+};
+
 struct dt_recorder {
 	const struct dt_proc *proc;
 	struct dt_mem *live;
@@ -36,18 +45,10 @@ struct dt_recorder {
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
 	uint64_t seen_ns;   /* dt_clock_ns() when the threads of the last look stood */
 	uint64_t random;
-	uint64_t climb_ns; /* dt_clock_ns() from when on the long way may be taken again */
-	unsigned passed;   /* looks in a row for which there was no time */
-	bool replaced;     /* another program was met: this recorder is of no use any more */
-};
-
-/* What one attempt of the short way came to. */
-enum dt_attempt {
-	DT_ATTEMPT_DONE,
-	DT_ATTEMPT_AGAIN, /* something moved */
-	DT_ATTEMPT_LATER, /* it stands where a stack cannot be followed: look again when it has got on */
-	DT_ATTEMPT_AWAY,  /* it runs on another CPU */
-	DT_ATTEMPT_HARD,  /* it is not for the short way */
+	uint64_t climb_ns;       /* dt_clock_ns() from when on the long way may be taken again */
+	enum dt_attempt attempt; /* what the last one came to */
+	unsigned passed;         /* looks in a row for which there was no time */
+	bool replaced;           /* another program was met: this recorder is of no use any more */
 };
 
 /* One attempt. last: nothing more is tried after it, what cannot be followed is unseen. *taken is valid if done. */

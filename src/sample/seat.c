@@ -29,14 +29,24 @@ static bool take_slice(const struct dt_seat *seat)
 	return dt_perch_slice(&wanted);
 }
 
-void dt_seat_take(struct dt_seat *seat, bool perch)
+/* Beside, it matters to be woken in time, and not to lose the CPU while somebody is stopped. */
+static void hurry(struct dt_seat *seat, bool brisk)
 {
-	*seat = (struct dt_seat){.kind = DT_SEAT_BESIDE, .why = "no perch was asked for", .cpu = -1};
+	if (sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) < 0)
+		CPU_ZERO(&seat->allowed);
+	if (dt_perch_sched(&seat->saved) < 0 || seat->saved.policy != SCHED_OTHER)
+		return;
+	if (brisk)
+		bound_real_time();
+	seat->lent = (brisk && dt_perch_fifo()) || take_slice(seat);
+}
+
+void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
+{
+	*seat = (struct dt_seat){.kind = DT_SEAT_BESIDE, .why = "no perch was asked for", .cpu = -1, .avoided = -1};
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (!perch) {
-		/* Beside, a short slice still helps to be woken in time. */
-		if (dt_perch_sched(&seat->saved) == 0 && seat->saved.policy == SCHED_OTHER)
-			seat->brisk = take_slice(seat);
+		hurry(seat, brisk);
 		return;
 	}
 	seat->why = "the kernel does not tell how we are scheduled";
@@ -91,10 +101,23 @@ bool dt_seat_move(struct dt_seat *seat, int cpu)
 	return true;
 }
 
+void dt_seat_avoid(struct dt_seat *seat, int cpu)
+{
+	cpu_set_t others = seat->allowed;
+
+	if (seat->kind != DT_SEAT_BESIDE || cpu < 0 || cpu >= CPU_SETSIZE || cpu == seat->avoided)
+		return;
+	CPU_CLR((size_t)cpu, &others);
+	if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof(others), &others) == 0)
+		seat->avoided = cpu;
+}
+
 void dt_seat_leave(struct dt_seat *seat)
 {
 	if (seat->kind != DT_SEAT_BESIDE)
 		dt_seat_lower(seat, DT_SEAT_BESIDE, "");
-	else if (seat->brisk)
+	else if (seat->lent)
 		dt_perch_give_back(&seat->saved);
+	if (seat->avoided >= 0)
+		sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
 }

@@ -1,8 +1,8 @@
 /*
  * Where a thread that samples sits while it waits for the next instant. In a perch: on the CPU of the thread that it
  * watches, so that the kernel puts that one aside when the instant comes, with the lowest real-time priority (FIFO) or,
- * from kernel 6.12 on and without any right, a short time slice (SLICE). Or beside: anywhere, with an ordinary
- * priority, and a short slice if there are any. See perch.h for a perch that is taken for one look only.
+ * from kernel 6.12 on and without any right, a short time slice (SLICE). Or beside: anywhere, and nobody is to be put
+ * aside; a higher priority serves to be woken in time then. See perch.h for a perch that is taken for one look only.
  *
  * A seat belongs to the thread that took it. It is not inherited by children of ours, and who sits in FIFO and goes
  * round in circles is stopped by the kernel (RLIMIT_RTTIME).
@@ -25,19 +25,24 @@ struct dt_seat {
 	enum dt_seat_kind kind;
 	const char *why;   /* it is no better one: a word for people */
 	int cpu;           /* that we are bound to, -1: to none */
+	int avoided;       /* the one that we keep off, -1: none */
 	cpu_set_t allowed; /* where we may go */
 	struct dt_sched saved;
-	bool brisk; /* beside, with a short time slice: nobody is put aside, but we are woken in time */
+	bool lent; /* beside, but with a priority that is to be given back */
 };
 
-/* Takes the best seat that is to be had here, or with perch false one beside. Never fails. */
-void dt_seat_take(struct dt_seat *seat, bool perch);
+/* Takes the best seat that is to be had here, or with perch false one beside. brisk: we sleep most of the time, so that
+ * beside we may have a real-time priority as well. Never fails. */
+void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk);
 
 /* Goes down to a worse kind for a reason. */
 void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why);
 
 /* Moves to a CPU, for the next instant or this one. False where we may not go. */
 bool dt_seat_move(struct dt_seat *seat, int cpu);
+
+/* Beside: leaves a CPU to the thread that runs there, if there is another one for us. */
+void dt_seat_avoid(struct dt_seat *seat, int cpu);
 
 /* Makes us as we were. */
 void dt_seat_leave(struct dt_seat *seat);

@@ -79,7 +79,7 @@ __attribute__((noreturn)) static void record_until_killed(int pid, const struct 
 	struct dt_recording *recording;
 	struct dt_error err;
 
-	if (dt_record(&how, &recording, &err) < 0 || dt_record_add(recording, pid, &err) < 0) {
+	if (dt_record(&how, &recording, &err) < 0 || dt_record_add(recording, pid, 60, &err) < 0) {
 		note_failure(&err);
 		for (;;)
 			pause();

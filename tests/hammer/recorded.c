@@ -28,7 +28,7 @@ static int record(int pid, const struct dt_record_options *options, double secon
 
 	if (rc < 0)
 		return rc;
-	rc = dt_record_add(recording, pid, err);
+	rc = dt_record_add(recording, pid, 60, err);
 	if (rc == 0)
 		rc = dt_record_tend(recording, seconds, NULL, NULL, err);
 	if (rc == 0)

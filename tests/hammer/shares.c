@@ -84,7 +84,7 @@ static int record(char *pids, const struct dt_record_options *options, double se
 	if (rc < 0)
 		return rc;
 	for (char *pid = strtok(pids, ","); pid && rc == 0; pid = strtok(NULL, ","))
-		rc = dt_record_add(recording, (int)strtol(pid, NULL, 10), err);
+		rc = dt_record_add(recording, (int)strtol(pid, NULL, 10), 60, err);
 	if (rc == 0)
 		rc = dt_record_tend(recording, seconds, NULL, NULL, err);
 	if (rc == 0)

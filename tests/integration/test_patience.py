@@ -8,19 +8,10 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import schema
-from harness import DARTER, DEADLINE, SYSTEM, alone, darter, process_state, skip, target, wait_for
+from harness import DARTER, DEADLINE, SYSTEM, alone, darter, pageless, process_state, skip, target, wait_for
 
 # Alone, because such a target costs every other `darter ps` its patience too.
 SAID = "its memory has not answered for 5 seconds"
-
-
-@contextlib.contextmanager
-def pageless():
-    with target(SYSTEM, "pageless.py", ready=None) as program:
-        line = program.wait_line(lambda line: line == "ready" or line.startswith("refused: "))
-        if line != "ready":
-            skip(line[len("refused: "):])
-        yield program
 
 
 def blocked(pid):

@@ -16,9 +16,11 @@ struct fixture {
 	struct dt_ring *ring;
 };
 
+static uint32_t told; /* rounds, so far */
+
 static struct dt_message head(enum dt_message_kind kind, uint32_t thread)
 {
-	return (struct dt_message){.kind = kind, .subject = 1, .thread = thread};
+	return (struct dt_message){.kind = kind, .subject = 1, .thread = thread, .round = told};
 }
 
 static void tell_code(struct fixture *f, uint32_t id, const char *name)
@@ -59,13 +61,28 @@ static void tell_spent(struct fixture *f, uint32_t serial, uint64_t ns)
 	*message = (struct dt_message_spent){head(DT_MESSAGE_SPENT, serial), ns};
 }
 
-static void tell_round(struct fixture *f, uint64_t from_ms, uint64_t to_ms)
+static void publish_round(struct dt_ring *ring, uint64_t from_ms, uint64_t to_ms)
 {
-	struct dt_message_round *message = dt_ring_put(f->ring, sizeof(*message));
+	struct dt_message_round *message = dt_ring_put(ring, sizeof(*message));
 
 	*message = (struct dt_message_round){head(DT_MESSAGE_ROUND, 0), from_ms * MS, to_ms * MS};
-	dt_ring_publish(f->ring);
-	assert_int_equal(dt_collector_drain(f->collector, f->ring), 0);
+	dt_ring_publish(ring);
+	told++;
+}
+
+/* How many messages there were. */
+static size_t drain(struct fixture *f, struct dt_ring *ring)
+{
+	size_t collected = 0;
+
+	assert_int_equal(dt_collector_drain(f->collector, ring, &collected), 0);
+	return collected;
+}
+
+static void tell_round(struct fixture *f, uint64_t from_ms, uint64_t to_ms)
+{
+	publish_round(f->ring, from_ms, to_ms);
+	assert_true(drain(f, f->ring) > 0);
 }
 
 static int set_up(void **state)
@@ -73,6 +90,7 @@ static int set_up(void **state)
 	static struct fixture f;
 	const struct dt_profile_process process = {.pid = 7};
 
+	told = 0;
 	f = (struct fixture){.profile = dt_profile_new(), .ring = dt_ring_new(65536)};
 	f.collector = dt_collector_new(f.profile);
 	*state = &f;
@@ -237,9 +255,48 @@ static void test_threads_come_and_go(void **state)
 	assert_int_equal(dt_collector_leave(f->collector, 1, 0), -EINVAL);
 }
 
+/* A process goes from one thread that samples to another and back; the rings are drained in the wrong order. */
+static void test_rounds_of_two_rings(void **state)
+{
+	struct fixture *f = *state;
+	struct dt_ring *first = f->ring, *second = dt_ring_new(4096);
+	const struct dt_profile_run *run;
+
+	tell_code(f, 1, "main");
+	tell_code(f, 2, "inner");
+	tell_thread(f, 1, "MainThread");
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	publish_round(first, 0, 10);
+	f->ring = second;
+	tell_change(f, 1, 1, DT_STATE_SLEEPING, NULL);
+	publish_round(second, 10, 30);
+	f->ring = first;
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	publish_round(first, 30, 35);
+	assert_int_equal(drain(f, second), 0);
+	assert_int_equal(drain(f, first), 5);
+	assert_int_equal(drain(f, first), 0);
+	assert_int_equal(drain(f, second), 2);
+	assert_int_equal(drain(f, first), 2);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(dt_profile_counts(f->profile).runs, 3);
+	for (size_t i = 0; i < 3; i++) {
+		run = run_at(f, i);
+		assert_string_equal(innermost(f, run->stack), i == 1 ? "main" : "inner");
+		assert_int_equal(run->wall_ns, (i == 0 ? 10 : i == 1 ? 20 : 5) * MS);
+	}
+	/* Once it has left nothing of it is waited for. */
+	assert_int_equal(dt_collector_leave(f->collector, 1, 40 * MS), 0);
+	told = 9;
+	publish_round(second, 40, 50);
+	assert_int_equal(drain(f, second), 1);
+	dt_ring_free(second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_rounds_of_two_rings, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_runs, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_settled, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_cpu_time, set_up, tear_down),

@@ -235,9 +235,48 @@ static void test_limit(void **state)
 	read_page(world, 1);
 }
 
+/* An image with an empty pool reads with the bytes of whoever it is lent to, and never sees what is left there. */
+static void test_lent_bytes(void **state)
+{
+	struct world *world = *state;
+	struct dt_image_pool *owners[] = {dt_image_pool_new(), dt_image_pool_new()};
+	struct dt_image_pool *empty = dt_image_pool_new_empty();
+	struct dt_mem *own = world->image, *lent, *other;
+	uint8_t byte;
+
+	assert_int_equal(dt_mem_open_image(world->base, empty, &lent), 0);
+	assert_int_equal(dt_mem_open_image(world->base, owners[1], &other), 0);
+	dt_image_begin(lent);
+	dt_image_prefetch(lent);
+	assert_int_equal(dt_mem_read(lent, BASE, &byte, 1), -ENOMEM);
+	for (size_t i = 0; i < 6; i++) {
+		dt_image_pool_lend(empty, owners[i % 2]);
+		world->image = lent;
+		read_page(world, i);
+		read_page(world, 20);
+		world->image = other;
+		read_page(world, 30 + i);
+		world->image = lent;
+		read_page(world, 20);
+		world->data[20 * PAGE + 9]++; /* read again, and not what it was */
+		dt_image_begin(lent);
+		dt_image_prefetch(lent);
+		read_page(world, 20);
+		dt_image_pool_lend(empty, NULL);
+		assert_int_equal(dt_mem_read(lent, BASE, &byte, 1), -ENOMEM);
+	}
+	world->image = own;
+	dt_mem_free(other);
+	dt_image_pool_free(owners[1]);
+	dt_image_pool_free(owners[0]);
+	dt_mem_free(lent); /* which outlives whoever lent to it */
+	dt_image_pool_free(empty);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_lent_bytes, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_one_call_per_page, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_copy_holds_until_begin, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_spans, setup, teardown),

@@ -1,0 +1,53 @@
+/* The inside of a recording: processes that come and go (recording_members.c), and what becomes of them
+ * (recording.c). */
+#ifndef DT_LIB_RECORDING_H
+#define DT_LIB_RECORDING_H
+
+#include "lib/enlist.h"
+#include "profile/file.h"
+#include "record/crew.h"
+
+/* A process of the recording: one that is looked at, or that has just become another program and is asked for again. */
+struct dt_member {
+	int pid;
+	uint32_t number;
+	struct dt_target *target;   /* NULL: being asked for */
+	struct dt_subject *subject; /* the crew's, as long as target is there */
+	uint64_t lost_ns;           /* since when it is asked for */
+	struct dt_error err;        /* why it was not found the last time */
+	struct dt_member *next;
+};
+
+#define DT_SPARE_FILES 8
+
+struct dt_recording {
+	struct dt_record_options options;
+	struct dt_profile *profile;
+	struct dt_writer *writer;
+	struct dt_collector *collector;
+	struct dt_crew *crew;
+	struct dt_enlister *enlister;
+	struct dt_member *members;
+	size_t living, joined;
+	uint64_t began_ns, began_realtime_ns, began_cpu_ns;
+	uint64_t ended_ns; /* 0: it goes on */
+	uint64_t flushed_ns, retried_ns;
+	int spare[DT_SPARE_FILES]; /* descriptors that processes cannot use up: results are to be written at the end */
+	struct dt_sched saved;     /* how the calling thread was scheduled before; size 0: as it is */
+	bool failed;               /* the file could not be written: err says why */
+	bool hangs;                /* a thread that samples does not come back */
+	struct dt_error err;
+};
+
+/* Takes over the processes that have come back from the crew. 0 or -ENOMEM. */
+int dt_members_ended(struct dt_recording *recording, struct dt_subject *list, dt_record_ended_fn *ended, void *context);
+
+/* Asks again for those that became another program. */
+void dt_members_retry(struct dt_recording *recording, dt_record_ended_fn *ended, void *context);
+
+void dt_members_release(struct dt_recording *recording);
+
+/* The id of a text in the profile, or 0 for NULL. 0 or -ENOMEM. */
+int dt_recording_intern(struct dt_recording *recording, const char *text, uint32_t *id);
+
+#endif

@@ -1,0 +1,165 @@
+/* The processes of a recording: how they join, what becomes of them when they end or become another program. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "lib/recording.h"
+
+#define NS_PER_S    UINT64_C(1000000000)
+#define BECOMING_NS (10 * NS_PER_S) /* for Python to come back after an exec, through a shell say */
+#define RETRY_NS    (NS_PER_S / 50)
+#define HASTE_NS    (NS_PER_S / 5)   /* after an exec Python is mostly back within that: it is asked for each time */
+#define BECOME_NS   (NS_PER_S / 100) /* that is waited for one that comes back, while others are to be looked after */
+#define MOST_WAIT   600.0
+
+/* Makes a process known to the profile, and hands it to the threads that sample. */
+static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt_error *err)
+{
+	const struct dt_target *target = member->target;
+	struct dt_profile_process told = {.pid = member->pid, .began_ns = dt_clock_ns() - r->began_ns};
+	struct dt_proc_info info = {0};
+	char version[24];
+
+	dt_proc_info(&target->proc, &info);
+	told.ppid = info.ppid;
+	dt_version_text(&target->python.version, version);
+	if (dt_recording_intern(r, target->command, &told.command) < 0 ||
+	    dt_recording_intern(r, target->executable, &told.executable) < 0 ||
+	    dt_recording_intern(r, version, &told.version) < 0 ||
+	    dt_recording_intern(r, target->container, &told.container) < 0 ||
+	    dt_collector_join(r->collector, (uint32_t)r->joined + 1, &told) < 0)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	member->number = (uint32_t)++r->joined;
+	member->subject->number = member->number;
+	member->subject->owner = member;
+	r->living++;
+	dt_crew_add(r->crew, member->subject);
+	return 0;
+}
+
+static int join(struct dt_recording *r, struct dt_member *member, uint64_t wait_ns, struct dt_error *err)
+{
+	int rc = dt_enlist(r->enlister, member->pid, wait_ns, &member->target, &member->subject, err);
+
+	if (rc < 0)
+		return rc;
+	rc = hand_over(r, member, err);
+	if (rc < 0) {
+		dt_subject_free(member->subject);
+		dt_release(member->target);
+		member->subject = NULL;
+		member->target = NULL;
+	}
+	return rc;
+}
+
+int dt_record_add(struct dt_recording *r, int pid, double seconds, struct dt_error *err)
+{
+	double wait = DT_MIN(DT_MAX(seconds, 0.0), MOST_WAIT);
+	struct dt_member *member;
+	int rc;
+
+	if (pid <= 0)
+		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
+	for (member = r->members; member; member = member->next)
+		if (member->pid == pid)
+			return 0;
+	member = calloc(1, sizeof(*member));
+	if (!member)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	member->pid = pid;
+	rc = join(r, member, (uint64_t)(wait * (double)NS_PER_S), err);
+	if (rc < 0) {
+		free(member);
+		return rc;
+	}
+	member->next = r->members;
+	r->members = member;
+	return 0;
+}
+
+/* Takes a member out of the list. */
+static void drop(struct dt_recording *r, struct dt_member *member)
+{
+	struct dt_member **link = &r->members;
+
+	while (*link && *link != member)
+		link = &(*link)->next;
+	if (*link)
+		*link = member->next;
+	free(member);
+}
+
+/* A process has come back from the crew. */
+static int let_go(struct dt_recording *r, struct dt_subject *subject, struct dt_member *member)
+{
+	uint64_t last_ns = subject->last_ns ? subject->last_ns - r->began_ns : 0;
+	int rc = dt_collector_leave(r->collector, member->number, last_ns);
+
+	member->err = subject->err;
+	dt_subject_free(subject);
+	dt_release(member->target);
+	member->target = NULL;
+	member->subject = NULL;
+	r->living--;
+	return rc;
+}
+
+int dt_members_ended(struct dt_recording *r, struct dt_subject *list, dt_record_ended_fn *ended, void *context)
+{
+	struct dt_subject *next;
+	int rc = 0;
+
+	for (; list; list = next) {
+		struct dt_member *member = list->owner;
+		int code = list->code;
+
+		next = list->next;
+		if (let_go(r, list, member) < 0)
+			rc = -ENOMEM;
+		if (code == DT_EAGAIN) { /* another program has begun, or Python is on its way in or out */
+			member->lost_ns = dt_clock_ns();
+			continue;
+		}
+		if (ended)
+			ended(context, member->pid, &member->err);
+		drop(r, member);
+	}
+	return rc;
+}
+
+void dt_members_retry(struct dt_recording *r, dt_record_ended_fn *ended, void *context)
+{
+	uint64_t now = dt_clock_ns();
+	struct dt_member *member, *next;
+	bool all = now - r->retried_ns >= RETRY_NS;
+
+	if (all)
+		r->retried_ns = now;
+	for (member = r->members; member; member = next) {
+		int rc;
+
+		next = member->next;
+		if (member->target || (!all && now - member->lost_ns > HASTE_NS))
+			continue;
+		rc = join(r, member, BECOME_NS, &member->err);
+		if (rc == 0 || ((rc == DT_EAGAIN || rc == DT_ENOTPYTHON) && now - member->lost_ns < BECOMING_NS))
+			continue;
+		if (ended)
+			ended(context, member->pid, &member->err);
+		drop(r, member);
+	}
+}
+
+void dt_members_release(struct dt_recording *r)
+{
+	struct dt_member *member, *next;
+
+	for (member = r->members; member; member = next) {
+		next = member->next;
+		dt_subject_free(member->subject);
+		dt_release(member->target);
+		free(member);
+	}
+	r->members = NULL;
+}

@@ -1,0 +1,258 @@
+/*
+ * A round of the thread that samples: every process is looked at by the short way first. To go to another CPU takes
+ * longer than some looks, so those that ran the last time come first, CPU by CPU as they were then; then those that did
+ * not run; then, as long as the moment lasts, those that turned out to be elsewhere. The rest is stopped for a look
+ * where that is allowed, or counted as not seen, and goes to the thread that sits where it was found.
+ *
+ * While we are on a CPU nobody else runs there. So where several processes are on it, their accounts are read first
+ * (that is quick), and a look at one of them may come when the moment is over: if its account is still the same after
+ * the look, it has not run from the moment on, and the stack is the one it had then. The time on a CPU has to be equal
+ * as well as the number of slices: one that was still running elsewhere when its account was read has got more of it
+ * since.
+ */
+#include "base/util.h"
+#include "record/watcher_inside.h"
+
+#define LATE_NS 200000u  /* after which a look is not one of its moment any more */
+#define OVER_NS 2000000u /* a round that is over by so much is not made longer by looks that stop threads */
+#define MOVES   2        /* to the CPU of a thread that goes from one to another */
+#define STOPPED 20 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
+
+struct moment {
+	struct dt_watcher *w;
+	struct dt_subject *list;
+	int home; /* the CPU that we sat on when it began, -1: none */
+	uint64_t woke_ns, late_ns;
+};
+
+enum way { SHORT, WHOLE, STOP, OUTER, LADDER };
+
+/* Its only thread; NULL if it has several, or one that the kernel does not know. */
+static struct dt_recorded *only_thread(const struct dt_subject *subject)
+{
+	size_t count;
+	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
+
+	return count == 1 && threads->tid ? threads : NULL;
+}
+
+/* Has it not run since its account was read in the moment? */
+static bool stands(const struct dt_subject *subject)
+{
+	struct dt_recorded *thread = only_thread(subject);
+	struct dt_thread_sched now;
+
+	return thread && dt_thread_sched_now(&thread->files, &now) == 0 && now.slices == subject->stood.slices &&
+	       now.ran_ns == subject->stood.ran_ns;
+}
+
+/* One look. A process that is to be dropped is done with, and has a code. */
+static void take(const struct moment *m, struct dt_subject *subject, enum way way)
+{
+	bool stood = way == SHORT && subject->standing;
+	const struct dt_moment moment = {.seat = &m->w->seat,
+					 .stop = way == STOP ? &m->w->stop : NULL,
+					 .agree = way == WHOLE   ? DT_AGREE_WHOLE
+						  : way == OUTER ? DT_AGREE_OUTER
+								 : DT_AGREE_NOT,
+					 .ladder = way == LADDER,
+					 .more = subject->tries > 0,
+					 .late_ns = stood ? UINT64_MAX : m->late_ns};
+	enum dt_taken taken = DT_TAKEN_HARD;
+
+	subject->tries++;
+	subject->standing = false;
+	subject->code = dt_recorder_take(subject->recorder, &moment, &taken, &subject->err);
+	if (stood && subject->code == 0 && taken == DT_TAKEN_PROVEN && dt_clock_ns() > m->late_ns && !stands(subject))
+		dt_recorder_take_back(subject->recorder);
+	if (subject->code == 0 && taken == DT_TAKEN_AWAY)
+		subject->stage = DT_STAGE_AWAY;
+	else if (subject->code == 0 && taken == DT_TAKEN_HARD)
+		subject->stage = DT_STAGE_HARD;
+	else
+		subject->stage = DT_STAGE_DONE;
+	m->w->tally.settled += subject->tries == 1 && subject->stage != DT_STAGE_DONE;
+}
+
+/* The CPU that it is to be looked at on; -1: any, or none. */
+static int cpu_of(const struct dt_subject *subject)
+{
+	if (subject->stage != DT_STAGE_AWAY && (subject->stage != DT_STAGE_TODO || !subject->active))
+		return -1;
+	return subject->tries <= MOVES ? dt_recorder_cpu(subject->recorder) : -1;
+}
+
+static bool is_here(const struct moment *m, const struct dt_subject *subject)
+{
+	return m->w->seat.cpu >= 0 && cpu_of(subject) == m->w->seat.cpu;
+}
+
+/* Reads the accounts of those that are on our CPU, if there are several. */
+static void let_stand(const struct moment *m)
+{
+	size_t here = 0;
+
+	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
+		here += is_here(m, subject);
+	for (struct dt_subject *subject = m->list; subject && here > 1; subject = subject->next) {
+		struct dt_recorded *thread = is_here(m, subject) ? only_thread(subject) : NULL;
+
+		subject->standing = thread && dt_clock_ns() < m->late_ns &&
+				    dt_thread_sched_now(&thread->files, &subject->stood) == 0;
+	}
+}
+
+/* Those that are on our CPU. */
+static void look_here(const struct moment *m)
+{
+	let_stand(m);
+	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
+		if (is_here(m, subject))
+			take(m, subject, SHORT);
+}
+
+static int next_cpu(const struct moment *m)
+{
+	for (const struct dt_subject *subject = m->list; subject; subject = subject->next)
+		if (cpu_of(subject) >= 0)
+			return cpu_of(subject);
+	return -1;
+}
+
+/* Goes where threads run, if there is time. Each of these turns has one try more of a process. */
+static void go_round(const struct moment *m)
+{
+	int cpu;
+
+	if (m->w->options.pause_always)
+		return;
+	look_here(m);
+	while ((cpu = next_cpu(m)) >= 0 && dt_clock_ns() < m->late_ns) {
+		if (!dt_seat_move(&m->w->seat, cpu))
+			return;
+		look_here(m);
+	}
+}
+
+/* A stop that follows many others is not worth what it does to the target. */
+static bool is_allowed(const struct moment *m, enum way way)
+{
+	const struct dt_watcher *w = m->w;
+
+	if (!w->options.pause)
+		return way == OUTER;
+	if (w->options.pause_always)
+		return way != WHOLE;
+	return way != STOP || w->stop.stood_ns * STOPPED < dt_clock_ns() - w->began_ns;
+}
+
+/* What could not be seen from where we sit. */
+static void settle(const struct moment *m, struct dt_subject *subject)
+{
+	for (enum way way = WHOLE; way < LADDER; way++)
+		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < m->late_ns && is_allowed(m, way))
+			take(m, subject, way);
+	if (subject->stage == DT_STAGE_DONE)
+		return;
+	if (dt_clock_ns() < m->late_ns + OVER_NS)
+		take(m, subject, LADDER);
+	else
+		dt_recorder_pass(subject->recorder);
+}
+
+static void look_at_all(const struct moment *m)
+{
+	struct dt_subject *subject;
+
+	for (subject = m->list; subject; subject = subject->next) {
+		subject->stage = DT_STAGE_TODO;
+		subject->tries = 0;
+		subject->standing = false;
+	}
+	go_round(m);
+	for (subject = m->list; subject; subject = subject->next)
+		if (subject->stage == DT_STAGE_TODO)
+			take(m, subject, SHORT);
+	go_round(m);
+	for (subject = m->list; subject; subject = subject->next)
+		if (subject->stage != DT_STAGE_DONE)
+			settle(m, subject);
+}
+
+/* Who sits where a process was found; if nobody does, somebody who has nothing to do. NULL: it stays. */
+static struct dt_watcher *find_other(const struct dt_watcher *w, int cpu)
+{
+	size_t count = atomic_load_explicit(&w->all->count, memory_order_acquire);
+	struct dt_watcher *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		struct dt_watcher *other = w->all->list[i];
+		int sits = atomic_load_explicit(&other->sits, memory_order_relaxed);
+
+		if (other != w && cpu >= 0 && sits == cpu)
+			return other;
+		if (other != w && sits == DT_SITS_FREE)
+			found = other;
+	}
+	return found;
+}
+
+/* Does one of them run where we were when the round began? One that runs alone is followed. */
+static bool has_home(const struct moment *m)
+{
+	for (const struct dt_subject *subject = m->w->subjects; subject; subject = subject->next)
+		if (subject->active && dt_recorder_cpu(subject->recorder) == m->home && m->home >= 0)
+			return true;
+	return false;
+}
+
+/* Who is to have a process from now on; NULL: we. */
+static struct dt_watcher *next_of(const struct moment *m, const struct dt_subject *subject, bool has_home)
+{
+	struct dt_watcher *w = m->w, *other;
+	int cpu = dt_recorder_cpu(subject->recorder);
+
+	if (atomic_load_explicit(&subject->back, memory_order_relaxed))
+		return w->all->list[0] == w ? NULL : w->all->list[0];
+	if (!subject->active || !subject->rounds)
+		return NULL;
+	if (m->home >= 0 ? cpu == m->home || !has_home : subject->stage != DT_STAGE_AWAY)
+		return NULL;
+	other = find_other(w, cpu);
+	w->strays += !other;
+	return other;
+}
+
+void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
+{
+	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
+	struct dt_subject **link = &w->subjects;
+	bool home;
+
+	w->tally.rounds++;
+	w->tally.late += m.woke_ns > m.late_ns;
+	look_at_all(&m);
+	home = has_home(&m);
+	while (*link) {
+		struct dt_subject *subject = *link;
+		struct dt_watcher *next = NULL;
+
+		if (subject->code == 0) {
+			dt_subject_tell(subject, w->ring, w->began_ns, m.woke_ns, &w->tally);
+			next = next_of(&m, subject, home);
+		}
+		if (subject->code == 0 && !next) {
+			link = &subject->next;
+			continue;
+		}
+		*link = subject->next;
+		if (next) {
+			dt_watcher_hand_on(next, subject);
+			continue;
+		}
+		dt_image_pool_lend(subject->pool, NULL);
+		dt_watcher_push(&w->outbox, subject);
+	}
+	if (home && w->seat.cpu != m.home) /* to sit there when the next instant comes */
+		dt_seat_move(&w->seat, m.home);
+}

@@ -1,0 +1,49 @@
+/* The inside of the thread that samples. Not for other rooms. */
+#ifndef DT_RECORD_WATCHER_INSIDE_H
+#define DT_RECORD_WATCHER_INSIDE_H
+
+#include <pthread.h>
+
+#include "base/event.h"
+#include "record/watcher.h"
+
+struct dt_watcher {
+	struct dt_watcher_options options;
+	struct dt_ring *ring;
+	struct dt_image_pool *pool;
+	struct dt_tally tally;
+	uint64_t began_ns;
+	const struct dt_watchers *all;
+	_Atomic int sits;   /* the CPU that it sits on, or one of: */
+#define DT_SITS_FREE   (-1) /* nobody that it looks at runs */
+#define DT_SITS_BESIDE (-2)
+	_Atomic uint64_t strays;
+	struct dt_seat seat;
+	struct dt_stop stop;
+	_Atomic int seat_kind;
+	_Atomic(const char *) seat_why;
+	_Atomic(struct dt_subject *) inbox, outbox;
+	_Atomic uint64_t cpu_ns;
+	struct dt_subject *subjects; /* that are looked at */
+	uint64_t random;
+	uint64_t watched_rounds, watched_late, watched_ns; /* of the tally, when the seat was last judged, and when */
+	uint64_t told_ns;                                  /* when the sums were told */
+	pthread_t thread;
+	pthread_mutex_t mutex; /* for what wakes it before its instant: */
+	pthread_cond_t called;
+	atomic_bool quit;
+	struct dt_event ended;
+	bool stopped;
+};
+
+/* Looks at all of its processes for the instant due_ns, and tells what was seen. Those that are of no use any more, or
+ * that somebody else is to have, go to the outbox. */
+void dt_watcher_round(struct dt_watcher *watcher, uint64_t due_ns);
+
+/* Hands a process of one to another, which looks at it from its next instant on. */
+void dt_watcher_hand_on(struct dt_watcher *to, struct dt_subject *subject);
+
+/* Puts a process into a box. */
+void dt_watcher_push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject);
+
+#endif

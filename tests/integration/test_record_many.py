@@ -1,0 +1,130 @@
+"""darter record of many processes: busy and idle ones, children that come and go quickly, programs that become others, and
+processes that cannot be looked at."""
+
+import contextlib
+import os
+import re
+import resource
+import statistics
+import subprocess
+
+from darter_file import Recording
+from harness import SYSTEM, TARGETS, alone, darter, limit, need_program, pageless, record_figure, size, target, wait_for
+from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
+
+# Has children one after the other, which say who they are and when they began, and live for 50 ms.
+BROOD = """
+import os, sys, time
+def live():
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end: sum(range(500))
+sys.stdin.readline()
+for _ in range(int(sys.argv[1])):
+    pid = os.fork()
+    if pid == 0:
+        print(os.getpid(), time.time_ns(), flush=True)
+        live()
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+BECOMES = "import os, sys; sys.stdin.readline(); os.execv(sys.executable, [sys.executable, sys.argv[1]])"
+
+
+def test_several_busy_processes():
+    """More than there are CPUs: all of them are seen, and no stack is another one's."""
+    with contextlib.ExitStack() as stack, folder() as here:
+        busy = [stack.enter_context(target(SYSTEM, "hum.py")) for _ in range(5)]
+        idle = [stack.enter_context(target(SYSTEM, "sleeper.py")) for _ in range(3)]
+        file = here / "a.darter"
+        darter("record", "-q", "-d", "3", "-r", "200", "-o", file, *(program.pid for program in busy + idle), check=0)
+        assert processes(file) == {program.pid for program in busy + idle}
+        seen = {}
+        for path, _ in stacks(file, "--idle", "--threads"):
+            pid = int(re.match(r"process (\d+) ", path[0])[1])
+            seen.setdefault(pid, set()).update(frame.split(" (")[0] for frame in path[2:])
+        for program in busy:
+            assert "spin" in seen[program.pid] and "nap" not in seen[program.pid], seen[program.pid]
+        for program in idle:
+            assert "nap" in seen[program.pid] and "spin" not in seen[program.pid], seen[program.pid]
+
+
+@limit(600)
+def test_children_that_live_for_a_moment():
+    need_program("zstd")
+    count = size(10, 100)
+    with folder() as here:
+        (here / "brood.py").write_text(BROOD)
+        program = subprocess.Popen([*SYSTEM.argv, here / "brood.py", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True)
+        try:
+            with Recorder(["-s", "-o", "a.darter", program.pid], here) as recorder:
+                wait_recorded(here / "a.darter", program.pid)
+                born = dict(map(int, line.split()) for line in program.communicate("go\n")[0].splitlines())
+                recorder.end(None)
+            recording = Recording((here / "a.darter").read_bytes())
+        finally:
+            program.kill()
+            program.wait()
+        first = {}
+        for run in recording.runs:
+            pid = recording.processes[recording.threads[run[0]][0]][0]
+            first[pid] = min(first.get(pid, run[1]), run[1])
+        assert len(born) == count and set(first) <= {program.pid, *born}
+        # A machine that is busy enough can make us miss some.
+        found = [pid for pid in born if pid in first]
+        assert found and "live" in functions(here / "a.darter")
+        late = sorted((recording.meta[0] + first[pid] - born[pid]) / 1e6 for pid in found)
+        record_figure("Children that live for 50 ms", f"first sample after {statistics.median(late):.1f} ms (median), "
+                      f"{late[-1]:.1f} ms (worst); {len(found)} of {count} were recorded")
+
+
+def test_a_program_that_becomes_another():
+    """One process, two programs: each is named by its own command."""
+    with folder() as here:
+        program = subprocess.Popen([*SYSTEM.argv, "-c", BECOMES, TARGETS / "hum.py"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, text=True)
+        try:
+            with Recorder(["-o", "a.darter", program.pid], here) as recorder:
+                wait_recorded(here / "a.darter", program.pid)
+                program.stdin.write("become\n")
+                program.stdin.close()
+                wait_for(lambda: "spin" in darter("report", "-q", here / "a.darter").stdout, "the second program")
+                recorder.end()
+        finally:
+            program.kill()
+            program.wait()
+        roots = {path[0] for path, _ in stacks(here / "a.darter", "--idle", "--threads")}
+        assert len(roots) == 2 and all(root.startswith(f"process {program.pid} ") for root in roots), roots
+        assert sum("hum.py" in root and "-c" not in root for root in roots) == 1, roots
+
+
+def test_the_mode_is_in_the_file():
+    need_program("zstd")
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        for words, mode in (([], b"wall"), (["--cpu"], b"cpu"), (["--gil"], b"gil")):
+            file = here / f"{mode.decode()}.darter"
+            darter("record", "-q", "-d", "0.2", *words, "-o", file, program.pid, check=0)
+            assert Recording(file.read_bytes()).meta[3] == mode
+
+
+def test_too_few_descriptors():
+    """Those that can be opened are recorded, the others are named, and the result is written."""
+    with target(SYSTEM, "family.py", "60") as program, folder() as here:
+        with Recorder(["-s", "-r", "20", "-d", "3", "-o", "a.svg", program.pid], here,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))) as recorder:
+            recorder.end(None, check=1)
+            assert "no more files can be opened\n" in recorder.errors and "ulimit -Hn" in recorder.errors, recorder.errors
+            assert "written to a.svg" in recorder.errors, recorder.errors
+        assert "<svg" in (here / "a.svg").read_text()
+
+
+@alone
+def test_a_process_that_does_not_let_itself_be_looked_at():
+    """The others are recorded meanwhile, and the end is no later."""
+    with pageless() as stuck, target(SYSTEM, "hum.py") as other, folder() as here:
+        with Recorder(["-o", "a.darter", stuck.pid, other.pid], here) as recorder:
+            wait_recorded(here / "a.darter", other.pid)
+            wait_for(lambda: "spin" in darter("report", "-q", here / "a.darter").stdout, "the other one is recorded")
+            recorder.end()
+            assert processes(here / "a.darter") == {other.pid}
+        assert os.path.exists(f"/proc/{stuck.pid}")
