@@ -61,7 +61,7 @@ struct dt_record_progress {
 	uint64_t next_ns;
 };
 void dt_record_progress_begin(struct dt_record_progress *progress, FILE *out);
-void dt_record_progress_show(struct dt_record_progress *progress, const struct dt_record_status *status,
+void dt_record_progress_show(struct dt_record_progress *progress, const struct dt_recording *recording,
 			     uint64_t before_ns);
 /* Takes the line away, until it is shown again. */
 void dt_record_progress_hide(struct dt_record_progress *progress);
@@ -92,7 +92,8 @@ struct dt_record_run {
 	struct dt_record_progress progress;
 	struct dt_record_status before; /* what earlier files of a rotation came to */
 	uint64_t began_ns, rotated_ns;
-	uint64_t moved_ns; /* when another place was looked for the last time */
+	uint64_t moved_ns;   /* when another place was looked for the last time */
+	uint64_t checked_ns; /* when the file was last asked for errors */
 	const char *reason;
 	bool unwritten; /* a result could not be written */
 };

@@ -47,9 +47,10 @@ static void put_line(struct dt_buf *line, const struct dt_record_status *status,
 		dt_buf_printf(line, ", %.1f MB", (double)status->bytes / 1e6);
 }
 
-void dt_record_progress_show(struct dt_record_progress *progress, const struct dt_record_status *status,
+void dt_record_progress_show(struct dt_record_progress *progress, const struct dt_recording *recording,
 			     uint64_t before_ns)
 {
+	struct dt_record_status status;
 	struct dt_buf words = DT_BUF_INIT, line = DT_BUF_INIT;
 	uint64_t now = dt_clock_ns();
 	size_t width;
@@ -57,7 +58,8 @@ void dt_record_progress_show(struct dt_record_progress *progress, const struct d
 	if (!progress->out || now < progress->next_ns)
 		return;
 	progress->next_ns = now + EVERY_NS;
-	put_line(&words, status, before_ns);
+	dt_record_status(recording, &status);
+	put_line(&words, &status, before_ns);
 	dt_escape_cut(&line, words.data, progress->columns - 1);
 	width = dt_columns(line.data);
 	fprintf(progress->out, "\r%s%*s", line.data, (int)(progress->width > width ? progress->width - width : 0), "");

@@ -17,6 +17,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define AGAIN_NS (5 * NS_PER_S) /* after which a place is looked for again */
+#define CHECK_NS 100000000u
 
 void dt_record_tell(struct dt_record_run *run, const char *format, ...)
 {
@@ -158,6 +159,9 @@ void dt_record_check_disk(struct dt_record_run *run)
 	struct dt_error err;
 	uint64_t now = dt_clock_ns();
 
+	if (now - run->checked_ns < CHECK_NS)
+		return;
+	run->checked_ns = now;
 	dt_record_status(run->recording, &status);
 	if (!status.error || (run->moved_ns && now - run->moved_ns < AGAIN_NS))
 		return;

@@ -13,7 +13,8 @@
 #include "cli/terminal.h"
 
 #define NS_PER_S 1e9
-#define STEP_S   0.02  /* between two looks for processes that come, when nobody is awaited */
+#define STEP_S   0.1   /* between two looks at how it goes, when nobody is awaited */
+#define END_S    0.02  /* when a program that we started may end: its user waits for us */
 #define AWAIT_S  0.005 /* when children or namesakes may come: reading one number of the kernel's, 10 us each time */
 #define HASTE_S  0.002 /* while a program is starting */
 #define HASTE_NS 300000000u
@@ -29,7 +30,7 @@ static double step(const struct dt_record_run *run)
 	const struct dt_record_command *command = run->command;
 	bool starting = run->program.pid && !run->joined && dt_clock_ns() - run->began_ns < HASTE_NS;
 	bool awaiting = run->arriving.children || run->arriving.all || run->arriving.name_count;
-	double most = starting ? HASTE_S : awaiting ? AWAIT_S : STEP_S;
+	double most = starting ? HASTE_S : awaiting ? AWAIT_S : run->program.pid ? END_S : STEP_S;
 
 	if (command->duration > 0)
 		most = DT_MIN(most, command->duration - since(run->began_ns));
@@ -70,8 +71,6 @@ static const char *over(struct dt_record_run *run)
 
 static void record(struct dt_record_run *run)
 {
-	struct dt_record_status status;
-
 	while (!(run->reason = over(run))) {
 		tend(run);
 		dt_record_join_new(run);
@@ -80,8 +79,7 @@ static void record(struct dt_record_run *run)
 			dt_record_write_now(run);
 		if (run->command->rotate > 0 && since(run->rotated_ns) >= run->command->rotate)
 			dt_record_rotate(run);
-		dt_record_status(run->recording, &status);
-		dt_record_progress_show(&run->progress, &status, run->before.duration_ns);
+		dt_record_progress_show(&run->progress, run->recording, run->before.duration_ns);
 	}
 	dt_record_progress_hide(&run->progress);
 }

@@ -14,7 +14,7 @@
 #define EAGER     (-15) /* how nice we are while recording, if we may */
 #define MOST_RATE 1e6
 #define NS_PER_S  UINT64_C(1000000000)
-#define STEP_NS   10000000                   /* between two looks into the rings */
+#define STEP_NS   50000000                   /* between two looks into the rings, which hold more than that */
 #define BLOCK_NS  (NS_PER_S - NS_PER_S / 10) /* what a kill may cost: less than a second */
 
 static uint64_t process_cpu_ns(void)

@@ -251,19 +251,27 @@ static int copy_range(const struct image *image, const struct dt_range *range)
 }
 
 /* Nearly every read is a field of a page that is there: one look into the table, no batch. */
-static bool copy_known(const struct image *image, const struct dt_range *range)
+static const uint8_t *find_known(const struct image *image, uint64_t address, size_t size)
 {
-	size_t skip = (size_t)(range->address & (PAGE - 1));
+	size_t skip = (size_t)(address & (PAGE - 1));
 	const struct slot *slot;
 
-	if (range->size > PAGE - skip)
-		return false;
-	slot = find_slot(image, range->address - skip);
+	if (size > PAGE - skip)
+		return NULL;
+	slot = find_slot(image, address - skip);
 	if (slot->look != image->look || !image->now.items[slot->index].there)
-		return false;
+		return NULL;
 	image->now.items[slot->index].asked = image->look;
-	memcpy(range->buffer, page_data(image, slot->index) + skip, range->size);
-	return true;
+	return page_data(image, slot->index) + skip;
+}
+
+static bool copy_known(const struct image *image, const struct dt_range *range)
+{
+	const uint8_t *known = find_known(image, range->address, range->size);
+
+	if (known)
+		memcpy(range->buffer, known, range->size);
+	return known != NULL;
 }
 
 static ssize_t gather(struct dt_mem *mem, const struct dt_range *ranges, size_t count)
@@ -397,6 +405,15 @@ static void image_free(struct dt_mem *mem)
 }
 
 static const struct dt_mem_ops image_ops = {gather, image_free};
+
+const uint8_t *dt_image_peek(const struct dt_mem *mem, uint64_t address, size_t size)
+{
+	const struct image *image = (const struct image *)mem;
+
+	if (mem->ops != &image_ops || !image->pool->store || image->pool->store->user != image)
+		return NULL;
+	return find_known(image, address, size);
+}
 
 int dt_mem_open_image(struct dt_mem *base, struct dt_image_pool *pool, struct dt_mem **mem)
 {

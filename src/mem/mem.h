@@ -112,6 +112,10 @@ void dt_image_pool_lend(struct dt_image_pool *empty, struct dt_image_pool *from)
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);
 
+/* The bytes themselves, where they are here and lie in one page: good until the next look begins. NULL: they have to be
+ * read. */
+const uint8_t *dt_image_peek(const struct dt_mem *mem, uint64_t address, size_t size);
+
 /* Has an image fetch the pages of many words in few calls, before they are read one by one. Errors do not matter here:
  * the read that follows tells. With another reader than an image it is of no use. */
 void dt_mem_ahead(struct dt_mem *mem, const uint64_t *addresses, size_t count);

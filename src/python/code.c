@@ -40,6 +40,7 @@ struct kept {
 	uint64_t name_object, file_object, table_object;
 	uint64_t table_size;             /* as the target says: code.table_size is 0 beyond the limit */
 	uint64_t name_print, file_print; /* see dt_text_print */
+	struct dt_line_memo memo[DT_LINE_MEMO];
 	uint8_t head[];
 };
 
@@ -345,6 +346,7 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	kept->file_object = field(cache, layout->code.filename);
 	kept->table_object = field(cache, layout->code.linetable);
 	kept->code.address = address;
+	kept->code.memo = kept->memo;
 	kept->code.id = ++cache->last_id;
 	kept->code.first_line = dt_get32(cache->head + layout->code.firstlineno);
 	if (layout->code.flags != DT_ABSENT && layout->code.flags + 4 <= cache->head_end)

@@ -22,6 +22,14 @@ struct dt_code {
 	uint64_t bytecode;        /* 3.11+: address of the first instruction; before: 0 */
 	const uint8_t *table;
 	size_t table_size;
+	struct dt_line_memo *memo; /* DT_LINE_MEMO of them */
+};
+
+/* Lines that were found, so that a table is not gone through again for each look: by offset of the instruction. */
+#define DT_LINE_MEMO 8
+struct dt_line_memo {
+	int64_t key; /* offset + 2: 0 is none */
+	uint32_t line;
 };
 
 struct dt_code_cache;

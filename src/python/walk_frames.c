@@ -36,15 +36,13 @@ struct chain {
 	struct dt_walk_frame *frames;
 	struct dt_budget *budget;
 	size_t count, capacity;
+	uint32_t frame_size; /* bytes of a frame that are asked for */
 };
 
-static int read_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64_t address, struct raw_frame *raw)
+static uint32_t frame_size(const struct dt_layout *layout)
 {
-	uint8_t bytes[FRAME_BYTES];
-	uint32_t size = 0;
-	int rc;
+	uint32_t size = layout->frame.previous + 8;
 
-	size = DT_MAX(size, layout->frame.previous + 8);
 	size = DT_MAX(size, layout->frame.code + 8);
 	size = DT_MAX(size, layout->frame.ip + 8);
 	if (layout->frame.owner != DT_ABSENT)
@@ -53,11 +51,24 @@ static int read_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64
 		size = DT_MAX(size, layout->frame.is_entry + 1);
 	if (layout->frame.tlbc_index != DT_ABSENT)
 		size = DT_MAX(size, layout->frame.tlbc_index + 4);
-	if (size > sizeof(bytes))
-		return -EINVAL;
-	rc = dt_mem_read(mem, address, bytes, size);
-	if (rc < 0)
-		return rc;
+	return size;
+}
+
+static int read_frame(const struct chain *chain, uint64_t address, struct raw_frame *raw)
+{
+	const struct dt_layout *layout = chain->layout;
+	const uint8_t *bytes = dt_image_peek(chain->mem, address, chain->frame_size);
+	uint8_t copy[FRAME_BYTES];
+	int rc;
+
+	if (!bytes) {
+		if (chain->frame_size > sizeof(copy))
+			return -EINVAL;
+		rc = dt_mem_read(chain->mem, address, copy, chain->frame_size);
+		if (rc < 0)
+			return rc;
+		bytes = copy;
+	}
 	raw->previous = dt_get64(bytes + layout->frame.previous);
 	raw->code = dt_get64(bytes + layout->frame.code) & ~layout->frame.code_tag_mask;
 	raw->ip = dt_get64(bytes + layout->frame.ip);
@@ -124,50 +135,67 @@ static int64_t instruction_offset(const struct dt_layout *layout, const struct r
 	return offset <= INT32_MAX ? offset : INT64_MIN;
 }
 
-static int add_frame(struct chain *chain, const struct dt_walk_frame *frame)
+/* Room for one more frame: it counts when count is raised. NULL: no memory. */
+static struct dt_walk_frame *new_frame(struct chain *chain)
 {
 	if (chain->count == chain->capacity) {
 		size_t capacity = chain->capacity ? chain->capacity * 2 : 32;
 		struct dt_walk_frame *frames = dt_arena_alloc(chain->arena, capacity * sizeof(*frames));
 
 		if (!frames)
-			return -ENOMEM;
+			return NULL;
 		if (chain->count)
 			memcpy(frames, chain->frames, chain->count * sizeof(*frames));
 		chain->frames = frames;
 		chain->capacity = capacity;
 	}
-	chain->frames[chain->count++] = *frame;
-	return 0;
+	return &chain->frames[chain->count];
+}
+
+static uint32_t line_at(const struct dt_layout *layout, const struct dt_code *code, int64_t offset)
+{
+	struct dt_line_memo *memo = &code->memo[(uint64_t)(offset >> 1) % DT_LINE_MEMO];
+
+	if (memo->key != offset + 2) {
+		memo->line = dt_lines_at(layout->line_kind, code->table, code->table_size, code->first_line, offset);
+		memo->key = offset + 2;
+	}
+	return memo->line;
 }
 
 /* Adds one Python frame, unless Python itself would hide it. -EINVAL if it is no frame, -ETIMEDOUT. */
 static int show(struct chain *chain, uint64_t address, const struct raw_frame *raw)
 {
 	const struct dt_layout *layout = chain->layout;
-	struct dt_walk_frame frame = {.address = address, .entry = raw->is_entry};
+	struct dt_walk_frame *frame = new_frame(chain);
+	const struct dt_code *code;
 	uint64_t bytecode;
 	int64_t offset;
 	int rc;
 
-	rc = dt_code_get(chain->codes, chain->mem, raw->code, &frame.code);
+	if (!frame)
+		return -ENOMEM;
+	rc = dt_code_get(chain->codes, chain->mem, raw->code, &code);
 	if (rc < 0)
 		return rc;
-	rc = bytecode_of(chain->mem, layout, raw, frame.code, &bytecode);
+	rc = bytecode_of(chain->mem, layout, raw, code, &bytecode);
 	if (rc < 0)
 		return rc;
 	offset = instruction_offset(layout, raw, bytecode);
 	if (offset == INT64_MIN)
 		return -EINVAL;
 	if (layout->code.firsttraceable != DT_ABSENT && raw->owner != layout->frame.owner_generator &&
-	    offset < (int64_t)frame.code->first_traceable)
+	    offset < (int64_t)code->first_traceable)
 		return 0;
-	frame.ip = layout->frame.owner == DT_ABSENT ? (uint64_t)(int64_t)raw->lasti : raw->ip;
-	if (frame.code->table_size > LARGE_TABLE && !dt_budget_in_time(chain->budget))
+	if (code->table_size > LARGE_TABLE && !dt_budget_in_time(chain->budget))
 		return -ETIMEDOUT;
-	frame.line = dt_lines_at(layout->line_kind, frame.code->table, frame.code->table_size, frame.code->first_line,
-				 offset);
-	return add_frame(chain, &frame);
+	frame->code = code;
+	frame->address = address;
+	frame->ip = layout->frame.owner == DT_ABSENT ? (uint64_t)(int64_t)raw->lasti : raw->ip;
+	frame->line = line_at(layout, code, offset);
+	frame->entry = raw->is_entry;
+	chain->count++;
+	return 0;
 }
 
 /*
@@ -229,7 +257,12 @@ static int follow(struct dt_mem *mem, const struct dt_layout *layout, struct dt_
 		  struct dt_arena *arena, struct dt_budget *budget, struct entry_check check,
 		  struct dt_walk_thread *thread)
 {
-	struct chain chain = {.mem = mem, .layout = layout, .codes = codes, .arena = arena, .budget = budget};
+	struct chain chain = {.mem = mem,
+			      .layout = layout,
+			      .codes = codes,
+			      .arena = arena,
+			      .budget = budget,
+			      .frame_size = frame_size(layout)};
 	struct raw_frame raw;
 	uint64_t last = 0;
 	uint64_t passed = 0; /* at the last power of two: whoever meets it again goes round */
@@ -242,7 +275,7 @@ static int follow(struct dt_mem *mem, const struct dt_layout *layout, struct dt_
 		if ((steps & (steps - 1)) == 0)
 			passed = last;
 		if (address == passed || !dt_budget_step(budget) || (address & 7) ||
-		    read_frame(mem, layout, address, &raw) < 0) {
+		    read_frame(&chain, address, &raw) < 0) {
 			thread->end = DT_WALK_BROKEN;
 			break;
 		}

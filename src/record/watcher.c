@@ -18,8 +18,9 @@
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
 #define LET_GO_NAP_NS   50000
-#define SEAT_ROUNDS     100 /* after which the seat is judged */
-#define SEAT_FEW        5   /* or, in a second, after so few */
+#define SEAT_ROUNDS     100  /* after which the seat is judged */
+#define CALLED_RATE     50.0 /* below, who calls would wait for too long */
+#define SEAT_FEW        5    /* or, in a second, after so few */
 #define SUMS_NS         UINT64_C(50000000)
 #define SEAT_LATE       5 /* one in so many may be late */
 #define LONGEST_STOP_NS NS_PER_S
@@ -79,12 +80,18 @@ static bool is_called(struct dt_watcher *w)
 	return atomic_load(&w->quit) || atomic_load(&w->inbox);
 }
 
-/* Until then, or somebody calls; with nobody to look at for ever. */
+/* Until then, or somebody calls; with nobody to look at for ever. Where the instant is near anyway it is awaited: that
+ * costs less. */
 static void sleep_until(struct dt_watcher *w, uint64_t when)
 {
 	struct timespec at = {.tv_sec = (time_t)(when / NS_PER_S), .tv_nsec = (long)(when % NS_PER_S)};
 	int rc = 0;
 
+	if (w->subjects && w->options.rate >= CALLED_RATE) {
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+			;
+		return;
+	}
 	pthread_mutex_lock(&w->mutex);
 	while (!is_called(w) && rc != ETIMEDOUT)
 		rc = w->subjects ? pthread_cond_timedwait(&w->called, &w->mutex, &at)
