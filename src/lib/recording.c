@@ -11,11 +11,10 @@
 #include "base/util.h"
 
 #define RATE      100.0
-#define EAGER     (-15) /* how nice we are while recording, if we may */
 #define MOST_RATE 1e6
 #define NS_PER_S  UINT64_C(1000000000)
-#define STEP_NS   50000000                   /* between two looks into the rings, which hold more than that */
-#define BLOCK_NS  (NS_PER_S - NS_PER_S / 10) /* what a kill may cost: less than a second */
+#define STEP_NS   100000000                 /* between two looks into the rings, which hold more than that */
+#define BLOCK_NS  (NS_PER_S - NS_PER_S / 5) /* what a kill may cost: with the step less than a second */
 
 static uint64_t process_cpu_ns(void)
 {
@@ -81,13 +80,11 @@ static int describe(struct dt_recording *r)
  * sooner, and no more of them. The threads that attach inherit that. */
 static void take_short_turns(struct dt_recording *r)
 {
-	struct dt_sched saved, eager;
+	struct dt_sched saved;
 
 	if (r->options.no_perch || dt_perch_sched(&saved) < 0 || saved.policy != SCHED_OTHER)
 		return;
-	eager = saved;
-	eager.nice = DT_MIN(saved.nice, EAGER);
-	if (dt_perch_slice(&eager) || dt_perch_slice(&saved))
+	if (dt_perch_slice(&saved))
 		r->saved = saved;
 }
 

@@ -1,8 +1,11 @@
 /* Seats: see seat.h. */
 #include "sample/seat.h"
 
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/util.h"
 
@@ -19,6 +22,15 @@ static void bound_real_time(void)
 	limit.rlim_cur = DT_MIN(limit.rlim_cur, (rlim_t)RT_SOFT_US);
 	limit.rlim_max = DT_MIN(limit.rlim_max, (rlim_t)RT_HARD_US);
 	setrlimit(RLIMIT_RTTIME, &limit);
+}
+
+/* Where a real-time priority is refused to who has the right, it is the cgroup that has none to give. */
+static bool has_sys_nice(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & (UINT32_C(1) << CAP_SYS_NICE));
 }
 
 static bool take_slice(const struct dt_seat *seat)
@@ -63,10 +75,14 @@ void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
 		seat->why = "";
 	} else if (seat->saved.policy == SCHED_OTHER && take_slice(seat)) {
 		seat->kind = DT_SEAT_SLICE;
-		seat->why = "no right to a real-time priority (CAP_SYS_NICE)";
+		seat->why = has_sys_nice() ? "this cgroup has no real-time budget (cpu.rt_runtime_us)"
+					   : "no right to a real-time priority (CAP_SYS_NICE)";
 	} else {
-		seat->why =
-		    "no right to a real-time priority (CAP_SYS_NICE), and no short time slices before Linux 6.12";
+		seat->why = has_sys_nice()
+				? "this cgroup has no real-time budget (cpu.rt_runtime_us), and there are no "
+				  "short time slices before Linux 6.12"
+				: "no right to a real-time priority (CAP_SYS_NICE), and there are no short "
+				  "time slices before Linux 6.12";
 	}
 }
 
