@@ -232,6 +232,7 @@ void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 	w->tally.rounds++;
 	w->tally.late += m.woke_ns > m.late_ns;
 	look_at_all(&m);
+	w->took_ns = dt_clock_ns() - m.woke_ns;
 	home = has_home(&m);
 	while (*link) {
 		struct dt_subject *subject = *link;

@@ -15,9 +15,11 @@
 
 #define RING_BYTES      ((size_t)2 << 20) /* some seconds at 1,000 samples a second */
 #define PERCH_RATE      5000.0            /* above, we would take the CPU away from the target */
+#define PERCH_REST      4                 /* times as long as a round in a perch took there is none */
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
-#define LET_GO_NAP_NS   50000
+#define SOON_NS         50000
+#define LATER_NS        1000000
 #define SEAT_ROUNDS     100  /* after which the seat is judged */
 #define CALLED_RATE     50.0 /* below, who calls would wait for too long */
 #define SEAT_FEW        5    /* or, in a second, after so few */
@@ -72,12 +74,26 @@ static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 	uint64_t next = due_ns + (uint64_t)(period * (0.5 + chance(w)));
 	uint64_t now = dt_clock_ns();
 
+	if (w->seat.kind != DT_SEAT_BESIDE) /* a look at many frames takes long, and the target waits meanwhile */
+		next = DT_MAX(next, now + PERCH_REST * w->took_ns);
 	return next > now ? next : now + (uint64_t)(period * chance(w));
 }
 
 static bool is_called(struct dt_watcher *w)
 {
 	return atomic_load(&w->quit) || atomic_load(&w->inbox);
+}
+
+/* A thread that is to stop and has not is let go as soon as it has: until then, or the instant, nobody sleeps for long.
+ * With nobody to look at there is no instant. */
+static void let_go(struct dt_watcher *w, uint64_t due)
+{
+	uint64_t began = dt_clock_ns();
+
+	while (w->stop.tid && (!w->subjects || dt_clock_ns() < due) && !is_called(w)) {
+		nanosleep(&(struct timespec){.tv_nsec = dt_clock_ns() < began + LET_GO_NS ? SOON_NS : LATER_NS}, NULL);
+		dt_stop_poll(&w->stop);
+	}
 }
 
 /* Until then, or somebody calls; with nobody to look at for ever. Where the instant is near anyway it is awaited: that
@@ -122,18 +138,6 @@ static bool greet(struct dt_watcher *w, uint64_t *due)
 	if (first && w->subjects) /* there were no instants before */
 		*due = next_instant(w, dt_clock_ns());
 	return dt_clock_ns() < *due;
-}
-
-/* A thread that is to stop and has not is let go as soon as it has. */
-static void let_go(struct dt_watcher *w)
-{
-	uint64_t until = dt_clock_ns() + LET_GO_NS;
-
-	while (w->stop.tid && dt_clock_ns() < until) {
-		dt_stop_poll(&w->stop);
-		if (w->stop.tid)
-			nanosleep(&(struct timespec){.tv_nsec = LET_GO_NAP_NS}, NULL);
-	}
 }
 
 static void tell_seat(struct dt_watcher *w)
@@ -203,6 +207,7 @@ static void *watch(void *argument)
 	tell_seat(w);
 	due = dt_clock_ns();
 	while (!atomic_load_explicit(&w->quit, memory_order_relaxed)) {
+		let_go(w, due);
 		if (due > dt_clock_ns() || !w->subjects)
 			sleep_until(w, due);
 		dt_stop_poll(&w->stop);
@@ -214,7 +219,6 @@ static void *watch(void *argument)
 		next = next_instant(w, due);
 		w->tally.watched_ns += next - due;
 		due = next;
-		let_go(w);
 		watch_seat(w);
 		tell_sums(w);
 	}

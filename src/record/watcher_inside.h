@@ -27,6 +27,7 @@ struct dt_watcher {
 	struct dt_subject *subjects; /* that are looked at */
 	uint64_t random;
 	uint64_t watched_rounds, watched_late, watched_ns; /* of the tally, when the seat was last judged, and when */
+	uint64_t took_ns;                                  /* by the last round */
 	uint64_t told_ns;                                  /* when the sums were told */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */

@@ -70,9 +70,8 @@ static void ask_kernel(struct pass *p, struct dt_recorded *thread)
 
 	if (!thread->tid || dt_thread_sched_now(&thread->files, &one.before) < 0) {
 		/* It has ended, or its thread is not known: the list tells more the next time. */
-		thread->state = DT_STATE_UNKNOWN;
+		dt_recorded_ended(p->r, thread);
 		thread->seen = true;
-		dt_recorder_refresh(p->r);
 		return;
 	}
 	if (thread->stands && thread->sched.slices == one.before.slices) {

@@ -61,20 +61,39 @@ void dt_recorded_tear(struct dt_recorded *thread, const struct dt_walk_thread *w
 
 struct dt_recorded *dt_recorder_find(struct dt_recorder *r, uint64_t address)
 {
-	for (size_t i = 0; i < r->count; i++)
-		if (r->threads[i].address == address)
+	struct dt_recorded *ended = NULL;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->threads[i].address != address)
+			continue;
+		if (!r->threads[i].ended)
 			return &r->threads[i];
-	return NULL;
+		ended = &r->threads[i];
+	}
+	return ended;
+}
+
+void dt_recorded_ended(struct dt_recorder *r, struct dt_recorded *thread)
+{
+	thread->state = DT_STATE_UNKNOWN;
+	thread->syscall = NULL;
+	thread->ended = true;
+	dt_recorder_refresh(r);
+}
+
+/* A new thread may get the thread state, and before 3.11 even the numbers, of one that ended. */
+static bool is_it(const struct dt_recorded *thread, const struct dt_walk_thread *walk)
+{
+	return thread->address == walk->address && thread->ident == walk->ident && thread->native == walk->native &&
+	       !thread->ended;
 }
 
 static struct dt_recorded *find(struct dt_recorder *r, const struct dt_walk_thread *walk, size_t likely)
 {
-	if (likely < r->count && r->threads[likely].address == walk->address &&
-	    r->threads[likely].ident == walk->ident && r->threads[likely].native == walk->native)
+	if (likely < r->count && is_it(&r->threads[likely], walk))
 		return &r->threads[likely];
 	for (size_t i = 0; i < r->count; i++)
-		if (r->threads[i].address == walk->address && r->threads[i].ident == walk->ident &&
-		    r->threads[i].native == walk->native)
+		if (is_it(&r->threads[i], walk))
 			return &r->threads[i];
 	return NULL;
 }
@@ -226,6 +245,10 @@ void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, 
 		       bool gil)
 {
 	thread->syscall = NULL;
+	if (call && !call->running && call->number < 0) {
+		thread->state = dt_state_without_call(r->proc, thread->tid);
+		return;
+	}
 	thread->state = call ? dt_state_of_call(dt_machine_here(), call, r->interpreter.wait_start,
 						r->interpreter.wait_end, &thread->syscall)
 			     : DT_STATE_RUNNING;
@@ -247,12 +270,15 @@ void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspec
 	}
 }
 
-static void ask_state(const struct dt_recorder *r, struct dt_recorded *thread)
+static void ask_state(struct dt_recorder *r, struct dt_recorded *thread)
 {
 	struct dt_thread_sched now;
 	struct dt_thread_call call;
+	int rc = thread->tid ? dt_thread_sched_now(&thread->files, &now) : 0;
 
-	if (!thread->tid || dt_thread_sched_now(&thread->files, &now) < 0) {
+	if (rc == -ESRCH)
+		dt_recorded_ended(r, thread);
+	if (!thread->tid || rc < 0) {
 		thread->state = DT_STATE_UNKNOWN;
 		return;
 	}
@@ -332,5 +358,10 @@ void dt_recorder_judge(struct dt_recorder *r, bool late)
 
 		if (thread->ran && !thread->began && !waits)
 			dt_recorded_unseen(&r->threads[i]);
+	}
+	/* Where they are now was not told: it is asked for again, though nobody may run until then. */
+	if (late) {
+		r->blocked = false;
+		dt_recorder_refresh(r);
 	}
 }

@@ -195,6 +195,7 @@ void dt_recorder_take_back(struct dt_recorder *r)
 		if (r->threads[i].ran)
 			dt_recorded_unseen(&r->threads[i]);
 	r->blocked = false;
+	dt_recorder_refresh(r);
 }
 
 void dt_recorder_pass(struct dt_recorder *r)
@@ -207,10 +208,10 @@ void dt_recorder_pass(struct dt_recorder *r)
 		dt_each_give_up(r);
 		return;
 	}
-	r->blocked = false;
-	if (!suspect)
-		return;
-	if (suspect->tid && dt_thread_sched_now(&suspect->files, &now) == 0)
+	dt_recorder_other_states(r);
+	if (suspect && suspect->tid && dt_thread_sched_now(&suspect->files, &now) == 0)
 		dt_recorded_account(suspect, &now);
-	dt_recorded_unseen(suspect);
+	dt_recorder_judge(r, true);
+	if (suspect)
+		dt_recorded_unseen(suspect);
 }

@@ -56,6 +56,7 @@ struct dt_recorded {
 	bool seen;            /* by the look that is being taken, where each thread is looked at on its own */
 	bool stands;          /* it was blocked when its stack was seen: until it is put on a CPU that is true */
 	bool attached;        /* it may run Python, where that is told */
+	bool ended;           /* its thread is gone: the next look at all threads drops it */
 };
 
 enum dt_taken {
@@ -93,8 +94,8 @@ void dt_recorder_free(struct dt_recorder *recorder);
 int dt_recorder_take(struct dt_recorder *recorder, const struct dt_moment *moment, enum dt_taken *taken,
 		     struct dt_error *err);
 
-/* After a look that was not done and for which there is no time: who was to be seen is unseen, all others are as they
- * were. */
+/* After a look that was not done and for which there is no time: who was to be seen, and all that have run, are unseen.
+ */
 void dt_recorder_pass(struct dt_recorder *recorder);
 
 /* The last look came too late after all: who ran is unseen. */

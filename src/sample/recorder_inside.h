@@ -61,8 +61,12 @@ enum dt_attempt dt_each_look(struct dt_recorder *recorder, const struct dt_momen
 			     enum dt_taken *taken);
 void dt_each_give_up(struct dt_recorder *recorder);
 
-/* The thread whose thread state lies at an address; NULL if there is none. */
+/* The thread whose thread state lies at an address, one that has ended only if there is no other; NULL if there is
+ * none. */
 struct dt_recorded *dt_recorder_find(struct dt_recorder *recorder, uint64_t address);
+
+/* The thread is gone, though its thread state may be there, or be another one's. */
+void dt_recorded_ended(struct dt_recorder *recorder, struct dt_recorded *thread);
 
 /* A look begins: nothing is fresh. */
 void dt_recorder_begin(struct dt_recorder *recorder);

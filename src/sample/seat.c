@@ -9,8 +9,7 @@
 
 #include "base/util.h"
 
-#define RT_SOFT_US 200000 /* without a break, after which the kernel warns */
-#define RT_HARD_US 1000000
+#define RT_US 3000000 /* without a break: longer than any look */
 
 /* A real-time thread that never sleeps would keep its CPU from everybody: the kernel ends us before that. */
 static void bound_real_time(void)
@@ -19,8 +18,8 @@ static void bound_real_time(void)
 
 	if (getrlimit(RLIMIT_RTTIME, &limit) < 0)
 		return;
-	limit.rlim_cur = DT_MIN(limit.rlim_cur, (rlim_t)RT_SOFT_US);
-	limit.rlim_max = DT_MIN(limit.rlim_max, (rlim_t)RT_HARD_US);
+	limit.rlim_cur = DT_MIN(limit.rlim_cur, (rlim_t)RT_US);
+	limit.rlim_max = DT_MIN(limit.rlim_max, (rlim_t)RT_US);
 	setrlimit(RLIMIT_RTTIME, &limit);
 }
 

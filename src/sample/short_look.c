@@ -139,6 +139,9 @@ static enum dt_attempt stop_it(struct dt_recorder *r, const struct dt_moment *mo
 		return DT_ATTEMPT_AWAY;
 	a->stopped = true;
 	r->seen_ns = dt_clock_ns();
+	/* Another one may have got its number. */
+	if (dt_thread_sched_now(&a->suspect->files, &a->before) < 0)
+		return DT_ATTEMPT_AGAIN;
 	if (dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0 || !plain(&a->pulse.words) ||
 	    a->pulse.words.locked != 1 || a->pulse.words.holder != holder)
 		return DT_ATTEMPT_AGAIN;
@@ -162,7 +165,9 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 {
 	struct dt_pulse now;
 
-	if ((a->agree || a->pulse.words.locked != 1) &&
+	/* Who runs and is held has the GIL if it is taken. Not so one that blocks: a thread that takes it tells so
+	 * first, and then who it is. */
+	if ((a->agree || !a->running || a->pulse.words.locked != 1) &&
 	    (dt_walk_pulse(r->live, r->python, &r->interpreter, &now) < 0 || !same_words(&now.words, &a->pulse.words) ||
 	     !same_lists(&now, &a->pulse)))
 		return false;

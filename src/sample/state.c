@@ -36,6 +36,13 @@ enum dt_state dt_state_of_call(const struct dt_machine *machine, const struct dt
 	return dt_call_waits(*name) ? DT_STATE_SLEEPING : DT_STATE_SYSCALL;
 }
 
+enum dt_state dt_state_without_call(const struct dt_proc *proc, int tid)
+{
+	enum dt_state state = dt_state_by_letter(proc, tid);
+
+	return state == DT_STATE_SYSCALL ? DT_STATE_SLEEPING : state;
+}
+
 enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_start, uint64_t gil_end, const char **name)
 {
 	struct dt_thread_call call;
@@ -45,11 +52,7 @@ enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_star
 		return DT_STATE_UNKNOWN;
 	if (dt_thread_call(proc, tid, &call) < 0)
 		return dt_state_by_letter(proc, tid);
-	if (!call.running && call.number < 0) {
-		enum dt_state state = dt_state_by_letter(proc, tid);
-
-		/* In no system call it waits for a page, if it has not been stopped or ended. */
-		return state == DT_STATE_SYSCALL ? DT_STATE_SLEEPING : state;
-	}
+	if (!call.running && call.number < 0)
+		return dt_state_without_call(proc, tid);
 	return dt_state_of_call(dt_machine_here(), &call, gil_start, gil_end, name);
 }

@@ -14,6 +14,9 @@ enum dt_state dt_state_of(const struct dt_proc *proc, int tid, uint64_t gil_star
 enum dt_state dt_state_of_call(const struct dt_machine *machine, const struct dt_thread_call *call, uint64_t gil_start,
 			       uint64_t gil_end, const char **name);
 
+/* Of a thread that is blocked in no system call: it waits for a page, if it has not been stopped or ended. */
+enum dt_state dt_state_without_call(const struct dt_proc *proc, int tid);
+
 /* The same from the letter in stat alone: what is left where the kernel does not tell the system call, and the only
  * place where it tells that a thread is stopped. */
 enum dt_state dt_state_by_letter(const struct dt_proc *proc, int tid);

@@ -51,6 +51,7 @@ int dt_stop_begin(struct dt_stop *stop, int tid, dt_pause_ask_fn *ask, const voi
 		return -errno;
 	stop->tid = tid;
 	stop->pending = true;
+	stop->polled_ns = dt_clock_ns();
 	/* From here on it can only be let go after it has stopped. */
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
 		dt_stop_poll(stop);
@@ -81,9 +82,13 @@ void dt_stop_poll(struct dt_stop *stop)
 	if (!stop->tid)
 		return;
 	if (dt_pause_stopped(stop->tid)) {
+		stop->count++;
+		atomic_store_explicit(&stop->began_ns, stop->polled_ns, memory_order_relaxed); /* at the earliest */
 		detach(stop);
 	} else if (is_gone(stop->tid)) {
 		stop->tid = 0;
 		stop->pending = false;
+	} else {
+		stop->polled_ns = dt_clock_ns();
 	}
 }

@@ -17,6 +17,7 @@
 struct dt_stop {
 	int tid;                   /* that is traced, 0: none */
 	bool pending;              /* it has not stopped yet */
+	uint64_t polled_ns;        /* when it was last seen to be pending */
 	_Atomic uint64_t began_ns; /* dt_clock_ns() since when it stands; 0: it does not */
 	uint64_t count, stood_ns;  /* stops so far, and how long they were in all */
 };
