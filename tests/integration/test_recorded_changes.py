@@ -1,0 +1,37 @@
+"""What a recording makes of a target that changes while it is not looked at."""
+
+import re
+import signal
+import time
+
+from harness import SOME_SHAPES, each, limit, process_state, target, wait_for
+from recordings import Recorder, folder, stacks
+
+
+@each(SOME_SHAPES)
+@limit(120)
+def test_threads_that_follow_each_other_are_several(python):
+    with target(python, "successors.py") as program, folder() as place:
+        with Recorder(["-r", "500", "-d", "2", "-o", "x.darter", program.pid], place) as recorder:
+            recorder.end(None)
+        found = stacks(place / "x.darter", "--idle", "--threads")
+    turns = {name for path, _ in found for name in re.findall(r"turn-\d+", path[0])}
+    asleep = sum(weight for path, weight in found if path[-1].startswith("take_turn"))
+    # There are some twenty. A thread that is taken for its predecessor has no name of its own, and its state is not known.
+    assert len(turns) >= 8 and asleep >= 1000000, found
+
+
+@limit(120)
+def test_a_look_that_came_late_is_made_good():
+    """The recorder is stopped while the target works, and goes on while it sleeps: the rest of the sleep is sleep."""
+    with target(SOME_SHAPES[-1], "phases.py", "plain", "2000", "6000") as program, folder() as place:
+        with Recorder(["-r", "100", "-d", "6", "-o", "x.darter", program.pid], place) as recorder:
+            recorder.wait_said("recording process")
+            recorder.send(signal.SIGSTOP)
+            wait_for(lambda: process_state(program.pid) == "S", "the target rests")
+            time.sleep(0.5)
+            recorder.send(signal.SIGCONT)
+            recorder.end(None)
+        found = stacks(place / "x.darter", "--idle")
+    rested = sum(weight for path, weight in found if path[-1].startswith("rest"))
+    assert rested >= 1500000, found
