@@ -331,9 +331,11 @@ void dt_image_prefetch(struct dt_mem *mem)
 {
 	struct image *image = (struct image *)mem;
 	struct page *pages = image->before.items;
-	size_t count = image->pool->store ? image->before.count : 0;
+	size_t count = image->before.count;
 	size_t sorted = 1;
 
+	if (!image->pool->store)
+		return;
 	while (sorted < count && pages[sorted - 1].address < pages[sorted].address)
 		sorted++;
 	if (sorted < count)

@@ -427,7 +427,7 @@ def test_ways_to_look(words):
         length = [] if "-d" in words else ["-d", "0.5"]
         darter("record", "-q", *length, *words, "-o", here / "a.darter", program.pid, check=0)
         shown = darter("report", here / "a.darter", "--idle", check=0).stdout
-        assert ("stacks by beside" in shown) == (words[0] == "--perch=off" or words[-1] == "20000"), shown
+        assert ("stacks by beside" in shown) == (words[0] in ("--perch=off", "--pause=always") or words[-1] == "20000"), shown
         assert words[-1] == "1" or "spin" in shown or "[running, stack not seen]" in shown, shown
 
 

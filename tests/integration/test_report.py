@@ -59,7 +59,7 @@ def test_a_file_that_is_cut_off():
         file, _ = recording(here)
         whole = file.read_bytes()
         cut = here / "cut.darter"
-        cut.write_bytes(whole[: len(whole) * 3 // 4])
+        cut.write_bytes(whole[:-60])  # a part of the last of its blocks
         done = darter("report", cut, check=0)
         assert re.search(r"cut.darter (is damaged|was cut off)", done.stderr) and "spin" in done.stdout, done
         assert darter("report", "-q", cut, check=0).stderr == ""
