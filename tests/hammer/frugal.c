@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	keeper = gettid();
 	rc = dt_record(&options, &recording, &err);
 	if (rc == 0)
-		rc = dt_record_add(recording, atoi(argv[1]), 60, &err);
+		rc = dt_record_add(recording, (int)strtol(argv[1], NULL, 10), 60, &err);
 	if (rc == 0)
 		rc = dt_record_tend(recording, SECONDS, NULL, NULL, &err);
 	first = asked;
