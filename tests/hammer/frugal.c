@@ -12,7 +12,7 @@
 
 #include "darter/darter.h"
 
-#define SECONDS 2.0
+#define SECONDS 1.0
 
 static pid_t keeper; /* the thread that looks after the recording may ask for what it likes */
 static _Atomic unsigned asked;

@@ -69,8 +69,10 @@ def record(python, kind, busy, idle, *options, wrap=(), script="phases.py", **ho
 
 
 def check(found, label):
-    """Unseen is running: it is somebody's work, if only because the program may have gone to rest a moment later."""
-    low, high = found["work"] - POINTS, found["work"] + found["unseen"] + POINTS
+    """Unseen is running: it is somebody's work, if only because the program may have gone to rest a moment later. Of a stack
+    that is torn only outer frames are there."""
+    torn = share(found["torn"], found["samples"])
+    low, high = found["work"] - POINTS, found["work"] + found["unseen"] + torn + POINTS
     if not FULL:
         assert low <= found["truth"] <= high, f"{label}: {found}"
     elif found["rung"].startswith("perch"):
