@@ -108,6 +108,8 @@ dt_record_ended_fn dt_record_member_ended;
 
 /* What it is called (record_names.c). */
 int dt_record_name_output(struct dt_record_run *run, struct dt_error *err);
+/* The process that a made name speaks of may have become another program since: a shell has become Python. */
+void dt_record_name_anew(struct dt_record_run *run);
 
 /* What becomes of it (record_results.c). */
 int dt_record_begin(struct dt_record_run *run, struct dt_error *err);

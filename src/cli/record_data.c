@@ -95,7 +95,7 @@ static int open_beside(struct dt_data *data, const char *output, struct dt_error
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
-	code = fd < 0 ? cannot_open(name.failed ? output : name.data, errno, err) : take(data, name.data, fd);
+	code = fd < 0 ? cannot_open(output, errno, err) : take(data, name.data, fd);
 	if (code == DT_EMEMORY)
 		dt_fail(err, code, "out of memory");
 	dt_buf_release(&name);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "cli/record.h"
+#include "cli/signals.h"
 
 #define STARTING_NS  1500000000u /* how long a Python that is just starting is waited for */
 #define FIRST_WAIT_S 1.0         /* that one of the first processes may take to join before the others are asked */
@@ -73,6 +74,8 @@ static int join(struct dt_record_run *run, int pid, double wait_s, struct dt_err
 	if (code == 0) {
 		run->members[run->member_count++] = pid;
 		run->joined++;
+		if (run->picks.count && pid == run->picks.list[0].pid)
+			dt_record_name_anew(run);
 	}
 	return code;
 }
@@ -92,7 +95,7 @@ static void drain(struct dt_record_run *run, size_t i)
 
 void dt_record_join_all(struct dt_record_run *run)
 {
-	for (size_t i = 0; i < run->picks.count; i++) {
+	for (size_t i = 0; i < run->picks.count && !dt_signals_end(); i++) {
 		const struct dt_pick *pick = &run->picks.list[i];
 		struct dt_error err;
 		int code = join(run, pick->pid, FIRST_WAIT_S, &err);
@@ -121,7 +124,7 @@ void dt_record_join_new(struct dt_record_run *run)
 
 	if (dt_arrivals_ask(run->arrivals, &pids, &count, &err) < 0)
 		return; /* out of memory: the next time, perhaps */
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && !dt_signals_end(); i++) {
 		int code = join(run, pids[i], WAIT_S, &err);
 
 		drain(run, i);
@@ -132,12 +135,16 @@ void dt_record_join_new(struct dt_record_run *run)
 	}
 }
 
-/* All of them join another recording. */
+/* All of them join another recording. Meanwhile both must not run out of room; who has ended is told later. */
 void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording)
 {
 	for (size_t i = 0; i < run->member_count;) {
 		int pid = run->members[i], code = dt_record_add(recording, pid, FIRST_WAIT_S, NULL);
 
+		if (i % DRAIN_EVERY == DRAIN_EVERY - 1) {
+			dt_record_flush(run->recording, NULL);
+			dt_record_flush(recording, NULL);
+		}
 		if (code == 0) {
 			i++;
 			continue;

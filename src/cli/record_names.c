@@ -103,3 +103,25 @@ int dt_record_name_output(struct dt_record_run *run, struct dt_error *err)
 		run->output = run->stem ? timed_name(run, extension_of(run)) : NULL;
 	return run->output ? dt_result_check(run->output, err) : dt_fail(err, DT_EMEMORY, "out of memory");
 }
+
+void dt_record_name_anew(struct dt_record_run *run)
+{
+	char *stem, *output;
+
+	if (run->to_stdout || run->command->showing.output || run->command->program)
+		return;
+	stem = make_stem(run);
+	if (!stem || !run->stem || !strcmp(stem, run->stem)) {
+		free(stem);
+		return;
+	}
+	free(run->stem);
+	run->stem = stem;
+	run->named_at = 0;
+	output = timed_name(run, extension_of(run));
+	if (!output)
+		return;
+	free(run->output);
+	run->output = output;
+	run->data.final = false; /* it gets its name at the end */
+}

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/error.h"
@@ -23,12 +24,12 @@ static void become(int go, int failed, char *const *words)
 	char byte;
 	int why;
 
+	dt_signals_restore();
 	do
 		got = read(go, &byte, 1);
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(0);
-	dt_signals_restore();
 	execvp(words[0], words);
 	why = errno;
 	_exit(write(failed, &why, sizeof(why)) == sizeof(why) ? 127 : 126);
@@ -36,7 +37,8 @@ static void become(int go, int failed, char *const *words)
 
 int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *const *words)
 {
-	int go[2], failed[2];
+	int go[2], failed[2], why;
+	sigset_t all, mask;
 
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return dt_fail(err, DT_ERUNTIME, "no process can be made: %s", strerror(errno));
@@ -46,19 +48,25 @@ int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *c
 		close(go[1]);
 		return DT_ERUNTIME;
 	}
+	/* From its first moment on signals are for the program: one that comes meanwhile is not lost. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
 	program->pid = fork();
 	if (program->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
 		become(go[0], failed[1], words);
 	}
+	why = errno;
+	dt_signals_hand_on(DT_MAX(program->pid, 0));
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(go[0]);
 	close(failed[1]);
 	program->go = go[1];
 	program->failed = failed[0];
 	if (program->pid > 0)
 		return 0;
-	dt_fail(err, DT_ERUNTIME, "no process can be made: %s", strerror(errno));
+	dt_fail(err, DT_ERUNTIME, "no process can be made: %s", strerror(why));
 	close(program->go);
 	close(program->failed);
 	program->pid = 0;
@@ -84,7 +92,6 @@ int dt_program_go(struct dt_program *program, const char *name, struct dt_error 
 	ssize_t got;
 	int why = 0;
 
-	dt_signals_hand_on(program->pid);
 	got = write(program->go, "g", 1);
 	close(program->go);
 	while (got == 1) {

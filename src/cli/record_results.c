@@ -75,13 +75,14 @@ static int show(struct dt_record_run *run, const struct dt_profile_format *forma
 				 warning, err);
 }
 
-/* What is said when a signal ends the writing: where the data is. */
+/* From here on a second signal ends us; what is said then is where the data is. A pipe that nobody reads may keep us
+ * waiting, or a page that does not come. */
 static void guard(struct dt_record_run *run, const char *temporary)
 {
-	static char words[1024];
+	char words[1024];
 
 	snprintf(words, sizeof(words), "\ndarter: not written; the recording is in %.900s\n", run->data.path);
-	dt_signals_at_once(words, temporary, DT_EXIT_FAILED);
+	dt_signals_at_once(words, temporary, DT_EXIT_FAILED, run->reason != NULL);
 }
 
 static int write_output(struct dt_record_run *run, bool ended, struct dt_error *err)
@@ -90,19 +91,19 @@ static int write_output(struct dt_record_run *run, bool ended, struct dt_error *
 	char warning[DT_WARNING_SIZE] = "";
 	int code;
 
-	if (ended)
-		guard(run, NULL); /* a pipe that nobody reads keeps us waiting here */
+	guard(run, NULL);
 	code = dt_result_open(&result, run->output, err);
-	if (ended && code == 0)
+	if (code == 0) {
 		guard(run, result.temporary);
-	if (code == 0)
 		code = show(run, run->command->showing.format, result.file, warning, err);
+		fflush(result.file); /* what fails is told by the commit */
+	}
+	/* From its name on it is written, whatever comes. */
+	dt_signals_not_at_once();
 	if (code)
 		dt_result_abandon(&result);
 	else
 		code = dt_result_commit(&result, err);
-	if (ended)
-		dt_signals_not_at_once();
 	if (ended && code == 0 && warning[0])
 		dt_record_tell(run, "%s", warning);
 	return code;
@@ -111,6 +112,7 @@ static int write_output(struct dt_record_run *run, bool ended, struct dt_error *
 /* A recording that was written beside its name only has to get it. */
 static int rename_output(struct dt_record_run *run, struct dt_error *err)
 {
+	dt_signals_not_at_once();
 	if (rename(run->data.path, run->output) < 0)
 		return write_output(run, true, err); /* it is on another disk, or the output is no file */
 	free(run->data.path);
@@ -126,8 +128,12 @@ static int write_stdout(struct dt_record_run *run, struct dt_error *err)
 
 	if (!dt_output_good())
 		return 0;
+	guard(run, NULL);
 	code = show(run, run->command->showing.format, stdout, warning, err);
-	if ((code == 0 && fflush(stdout) == 0) || !ferror(stdout))
+	if (code == 0)
+		fflush(stdout);
+	dt_signals_not_at_once();
+	if (!ferror(stdout))
 		return code;
 	dt_output_failed(); /* told when we end, unless the reader has gone away */
 	return errno == EPIPE ? 0 : DT_ERUNTIME;
@@ -177,10 +183,14 @@ static bool end(struct dt_record_run *run)
 {
 	struct dt_error err, other;
 
+	guard(run, NULL);
 	if (dt_record_end(run->recording, &err) == 0)
 		return true;
-	if (dt_data_elsewhere(&run->data, run->recording, &other) == 0 && dt_record_end(run->recording, &err) == 0)
-		return true;
+	if (dt_data_elsewhere(&run->data, run->recording, &other) == 0) {
+		guard(run, NULL);
+		if (dt_record_end(run->recording, &err) == 0)
+			return true;
+	}
 	report(run, &err);
 	run->unwritten = true;
 	return false;
@@ -232,13 +242,31 @@ static void summarize(struct dt_record_run *run)
 	fflush(stderr);
 }
 
+/* One of our threads holds a thread of a process, and hangs: only our end lets that go on. So nothing is shown, and
+ * nobody is waited for. */
+static _Noreturn void leave(struct dt_record_run *run)
+{
+	struct dt_error err = {0};
+
+	dt_fail(&err, DT_ERUNTIME, "a thread that was stopped for a look is let go by the end of darter%s",
+		run->program.pid ? "; the program goes on, and is not waited for" : "");
+	tell_where(run, &err);
+	report(run, &err);
+	fflush(stderr);
+	_exit(DT_EXIT_FAILED);
+}
+
 /* Ends a recording and makes its result; with the summary if it is the last one. */
 void dt_record_finish(struct dt_record_run *run, bool last)
 {
+	struct dt_record_status status;
 	struct dt_error err = {0};
 	bool whole = end(run);
 	int code;
 
+	dt_record_status(run->recording, &status);
+	if (status.holds)
+		leave(run);
 	if (last)
 		summarize(run);
 	if (run->to_stdout)
@@ -260,6 +288,7 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		if (last || run->common->verbose)
 			dt_record_tell(run, "written to %s", run->output);
 	}
+	dt_signals_not_at_once();
 	if (code || !whole || run->data.final)
 		dt_data_release(&run->data);
 	else

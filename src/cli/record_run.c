@@ -43,10 +43,11 @@ static void tend(struct dt_record_run *run)
 {
 	double seconds = step(run);
 	struct dt_error err;
+	int code = dt_record_tend(run->recording, seconds, dt_record_member_ended, run, &err);
 
-	if (dt_record_tend(run->recording, seconds, dt_record_member_ended, run, &err) < 0) {
+	if (code) {
 		dt_failures_add(&run->failures, run->common, 0, &err);
-		run->reason = "memory";
+		run->reason = code == DT_EMEMORY ? "memory" : "hangs";
 	}
 	/* Without processes there is nothing to look after, and it does not wait. */
 	if (!run->member_count)
@@ -108,8 +109,9 @@ static void tell_end(struct dt_record_run *run)
 		if (run->command->program)
 			dt_record_tell(run,
 				       "nothing was recorded: no Python was found in '%s', or it ended before it "
-				       "could be looked at",
-				       run->command->program[0]);
+				       "could be looked at%s",
+				       run->command->program[0],
+				       run->arriving.children ? "" : "; --children records what it starts, too");
 		else if (run->pending.pid)
 			dt_failures_add(&run->failures, run->common, run->pending.pid, &run->pending.error);
 		else if (!run->failures.first && strcmp(run->reason, "signal") != 0)
@@ -144,8 +146,10 @@ static void put_json(struct dt_record_run *run)
 	status->stops += before->stops;
 	status->stopped_ns += before->stopped_ns;
 	status->cpu_ns += before->cpu_ns;
-	if (dt_render_record_json(&result, stdout))
+	dt_signals_at_once("", NULL, DT_EXIT_FAILED, true);
+	if (dt_render_record_json(&result, stdout) || fflush(stdout))
 		dt_output_failed();
+	dt_signals_not_at_once();
 }
 
 /* Everything before the first look. */

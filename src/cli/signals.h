@@ -8,16 +8,17 @@
 /* First of all: a reader that goes away ends us quietly, whoever started us may have ignored that. */
 void dt_signals_main(void);
 
-/* From now on SIGINT, SIGTERM and SIGHUP are only noted, also where they were blocked; SIGHUP stays ignored where it is
- * (nohup), SIGINT and SIGTERM do not. SIGUSR1 is noted, too. A reader that goes away, and a file that may not grow, are
- * errors of a write. A signal ends a sleep. */
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are only noted, also where they were blocked; SIGHUP stays ignored
+ * where it is (nohup), the others do not. SIGUSR1 is noted, too. A reader that goes away, and a file that may not grow,
+ * are errors of a write. A signal ends a sleep, and nothing else: a write that waits goes on. */
 void dt_signals_begin(void);
 
 /* In a child, before exec: everything as it was when we were started. */
 void dt_signals_restore(void);
 
-/* Signals that would end us and that another process sent to us alone are for this program from now on. Those that come
- * from the terminal reach it by themselves. 0: there is none any more. */
+/* Signals that would end us and that another process sent to us alone are for this program from now on, and so is one
+ * that has come already; to be called with signals blocked. Those that come from the terminal reach it by themselves.
+ * 0: there is none any more. */
 void dt_signals_hand_on(pid_t program);
 
 /* The signal that has asked for the end, 0: none. */
@@ -26,9 +27,10 @@ int dt_signals_end(void);
 /* True if SIGUSR1 has come since the last time. */
 bool dt_signals_write(void);
 
-/* From now on SIGINT, SIGTERM and SIGHUP end us at once, with a word for people and an exit code. `remove` is a file
- * that is not needed then; NULL: none. The texts must stay. */
-void dt_signals_at_once(const char *words, const char *remove, int exit_code);
+/* From now on the second signal that asks for the end ends us at once, with a word for people and an exit code; with
+ * `ending`, where the end has come by itself, the first one does. Those that come together are one. While there is a
+ * program the first one is for it. `remove` is a file that is not needed then; NULL: none. The texts are copied. */
+void dt_signals_at_once(const char *words, const char *remove, int exit_code, bool ending);
 
 /* Not any more: they are noted. */
 void dt_signals_not_at_once(void);

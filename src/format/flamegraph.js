@@ -381,6 +381,8 @@
 		svg.setAttribute("viewBox", "0 0 " + svg.getAttribute("width") + " " + (TOP + rows * ROW + 34));
 		put(svg, {width: "100%"});
 		svg.removeAttribute("height");
+		for (const name of ["title", "about"]) // there are no buttons on paper
+			shorten(get(name), width);
 	});
 	window.addEventListener("afterprint", layout);
 

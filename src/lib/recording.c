@@ -179,10 +179,8 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 		struct dt_subject *list;
 		uint64_t now;
 
-		if (dt_crew_hangs(r->crew)) {
-			r->hangs = true;
+		if (dt_crew_hangs(r->crew))
 			return fail_hanging(err);
-		}
 		rc = dt_crew_collect(r->crew, r->collector, &list);
 		if (dt_members_ended(r, list, ended, context) < 0)
 			rc = -ENOMEM;
@@ -221,6 +219,7 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 					    .bytes = dt_writer_bytes(r->writer),
 					    .cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 					    .rss = dt_own_rss(),
+					    .holds = dt_crew_hangs(r->crew),
 					    .error = r->failed ? r->err.message : NULL};
 	status->rung = rung_of(r, &status->why);
 }
@@ -259,7 +258,8 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 	int rc = 0;
 
 	if (!r->ended_ns) {
-		r->hangs = !dt_crew_stop(r->crew) || r->hangs;
+		/* One that hangs and holds a thread of a process is not waited for: our end is what lets that go. */
+		r->hangs = dt_crew_hangs(r->crew) || !dt_crew_stop(r->crew);
 		r->ended_ns = dt_clock_ns();
 		free_spare_files(r);
 		rc = dt_crew_drain(r->crew, r->collector);

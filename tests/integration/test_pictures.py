@@ -217,6 +217,17 @@ def test_paper_is_white_and_has_no_buttons():
         assert page.value("document.querySelector('.bar').getBoundingClientRect().width") == 0
 
 
+def test_on_paper_words_take_the_room_of_the_buttons():
+    with shown(width=700) as page:
+        length = "document.querySelector('.about').textContent.length"
+        before = page.value(length)
+        assert text(page, "about").endswith("\u2026"), text(page, "about")
+        page.value("void window.dispatchEvent(new Event('beforeprint'))")
+        assert page.value(length) > before
+        page.value("void window.dispatchEvent(new Event('afterprint'))")
+        assert page.value(length) == before
+
+
 def test_no_name_does_anything():
     with shown(hostile(), "threads") as page:
         assert page.value("document.querySelectorAll('script').length") == 1

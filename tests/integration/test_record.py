@@ -76,6 +76,23 @@ def test_a_name_is_made():
         assert {path.name for path in here.iterdir()} == {file.name, "stderr.log"}
 
 
+@each(["svg", "darter"])
+def test_the_name_of_a_shell_that_becomes_python(kind):
+    words = ["sh", "-c", 'read line; exec "$@"', "-", *SYSTEM.argv, HUM]
+    with folder() as here, subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as program:
+        try:
+            with Recorder(["-v", "--children", "-f", kind, program.pid], here) as recorder:
+                recorder.wait_said("its children will be recorded")
+                program.stdin.write(b"\n")
+                program.stdin.flush()
+                recorder.wait_said(f"process {program.pid} joined")
+                recorder.end()
+        finally:
+            program.kill()
+        (file,) = (path for path in here.iterdir() if path.name != "stderr.log")
+        assert re.fullmatch(rf"hum-{program.pid}-\d{{8}}-\d{{6}}\.{kind}", file.name), file
+
+
 def test_stdout():
     with target(SYSTEM, "hum.py") as program, folder() as here:
         env = {"TMPDIR": str(here)}
@@ -268,7 +285,7 @@ def test_what_a_program_inherits():
 
 
 @each([
-    (["sh", "-c", "exit 3"], 3, "nothing was recorded: no Python was found in 'sh'"),
+    (["sh", "-c", "exit 3"], 3, "nothing was recorded: no Python was found in 'sh', or it ended before it could be looked at; --children "),
     (["sh", "-c", "kill -KILL $$"], 128 + 9, "nothing was recorded"),
     (["no-such-program-81a"], 4, "'no-such-program-81a' cannot be started: No such file or directory\n  there is no such program"),
     (["/etc/passwd"], 3, "'/etc/passwd' cannot be started: Permission denied\n  a script that is not executable"),

@@ -1,13 +1,18 @@
 """Where recordings are written: data while they go on, full disks, results that cannot be written, rotation."""
 
+import fcntl
 import json
 import os
 import re
 import resource
+import select
 import signal
+import struct
 import subprocess
+import termios
+from pathlib import Path
 
-from harness import DARTER, DEADLINE, SYSTEM, darter, each, need_program, need_root, target, wait_for
+from harness import DARTER, DEADLINE, SYSTEM, darter, each, need_program, need_root, process_state, target, wait_for
 from recordings import Recorder, folder, functions, processes, wait_recorded
 
 
@@ -73,6 +78,63 @@ def test_devices_and_pipes_are_written_to():
         assert str(kept) in done.stderr and "spin" in functions(kept)
 
 
+# Goes up and down until it is told to end, by its input.
+CLIMB = """
+import sys, threading
+def climb(n):
+    if n: climb(n - 1)
+def work():
+    while not told: climb(60)
+told = []
+threading.Thread(target=work).start()
+told.append(sys.stdin.readline())
+sys.exit(5)
+"""
+
+
+def test_a_program_that_ends_while_the_output_waits():
+    """Its end is a signal, too, and the pipe that nobody reads yet is full: nothing of the output is missing."""
+    words = ["record", "-q", "-d", "1", "-r", "1000", "-f", "chrome", "-o", "-", "--", *SYSTEM.argv, "-c", CLIMB]
+    with subprocess.Popen([DARTER, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            size = fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ)
+            held = lambda: struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0]
+            wait_for(lambda: held() > size // 2 and process_state(process.pid) == "S", "the pipe is full")
+            (program,) = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
+            process.stdin.write(b"now\n")
+            process.stdin.close()
+            process.stdin = None
+            wait_for(lambda: process_state(program) == "Z", "the program has ended")
+            out, errors = process.communicate(timeout=DEADLINE)
+        finally:
+            process.kill()
+    assert process.returncode == 5 and len(out) > size, (process.returncode, len(out), errors)
+    assert json.loads(out) and b"Interrupted" not in errors, errors
+
+
+def test_a_second_signal_ends_the_summary():
+    """A pipe that nobody reads keeps the summary waiting, before any output is begun."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        reader, writer = os.pipe()
+        with subprocess.Popen([DARTER, "record", "-o", "a.svg", str(program.pid)], cwd=here, stderr=writer) as process:
+            try:
+                wait_recorded(here / "a.svg.part.darter", program.pid)
+                while select.select([], [writer], [], 0)[1]:
+                    os.write(writer, b"x" * 4096)
+
+                def ended():
+                    process.send_signal(signal.SIGINT)
+                    return process.poll() is not None
+
+                wait_for(ended, "it ends")
+            finally:
+                process.kill()
+        os.close(reader)
+        os.close(writer)
+        assert process.returncode == 1 and names(here) == {"a.svg.part.darter"}
+        assert "spin" in functions(here / "a.svg.part.darter")
+
+
 def test_a_signal_while_it_is_written():
     """A pipe that nobody reads keeps it writing; the second signal ends that, and the data is kept."""
     with target(SYSTEM, "hum.py") as program, folder() as here:
@@ -107,7 +169,7 @@ def test_a_result_that_cannot_be_written_at_the_end():
 def test_an_unwritable_output_is_found_at_once():
     with target(SYSTEM, "hum.py") as program:
         done = darter("record", "-o", "/proc/a.svg", program.pid, check=1)
-        assert "'/proc/a.svg.part.darter' cannot be written: " in done.stderr, done.stderr
+        assert "'/proc/a.svg' cannot be written: " in done.stderr, done.stderr
         long = "x" * 250 + ".svg"
         done = darter("record", "-o", f"/tmp/{long}", program.pid, check=1)
         assert "File name too long" in done.stderr
