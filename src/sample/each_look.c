@@ -202,7 +202,7 @@ static void look_at_running(struct pass *p, struct dt_recorded *thread)
 	bool seen = false;
 
 	dt_code_cache_go_on(r->sampler->codes);
-	if (p->moment->stop && dt_stop_begin(p->moment->stop, thread->tid, may_stop, &asked) == 0) {
+	if (p->moment->stop && dt_stop_begin(p->moment->stop, r->proc, thread->tid, may_stop, &asked) == 0) {
 		one.stopped = true;
 		one.seen_ns = dt_clock_ns();
 		dt_image_begin(r->lane);

@@ -12,23 +12,33 @@
 #define NAP_NS     10000
 #define SOON_NS    500000u /* in which a running thread stops as a rule */
 
-static bool is_gone(int tid)
+/* Has it ended? Of a thread that is traced its stops are told as well, asked for or not. Nobody else learns of its end
+ * before we have. */
+static bool is_gone(const struct dt_stop *stop)
 {
 	siginfo_t info = {0};
 
-	return waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 || info.si_pid == tid;
+	if (waitid(P_PID, (id_t)stop->tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+		return true;
+	if (info.si_pid != stop->tid ||
+	    (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED && info.si_code != CLD_DUMPED))
+		return false;
+	if (!stop->child)
+		waitid(P_PID, (id_t)stop->tid, &info, WEXITED | WNOHANG | __WALL);
+	return true;
 }
 
 static void detach(struct dt_stop *stop)
 {
 	uint64_t began = atomic_load_explicit(&stop->began_ns, memory_order_relaxed);
+	bool killed = ptrace(PTRACE_DETACH, stop->tid, NULL, (void *)(intptr_t)dt_pause_signal(stop->tid)) < 0;
 
-	ptrace(PTRACE_DETACH, stop->tid, NULL, (void *)(intptr_t)dt_pause_signal(stop->tid));
 	if (began)
 		stop->stood_ns += dt_clock_ns() - began;
 	atomic_store_explicit(&stop->began_ns, 0, memory_order_relaxed);
-	stop->tid = 0;
-	stop->pending = false;
+	stop->pending = killed; /* then its end is awaited */
+	if (!killed)
+		stop->tid = 0;
 }
 
 /* A thread that is on another CPU stops at once. One that waits for ours needs it first, and to yield it is not enough
@@ -39,8 +49,9 @@ static void wait_a_moment(uint64_t began)
 		nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
 }
 
-int dt_stop_begin(struct dt_stop *stop, int tid, dt_pause_ask_fn *ask, const void *context)
+int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context)
 {
+	struct dt_proc_info info;
 	uint64_t began;
 
 	if (stop->tid)
@@ -50,6 +61,7 @@ int dt_stop_begin(struct dt_stop *stop, int tid, dt_pause_ask_fn *ask, const voi
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		return -errno;
 	stop->tid = tid;
+	stop->child = tid == proc->pid && dt_proc_info(proc, &info) == 0 && info.ppid == getpid();
 	stop->pending = true;
 	stop->polled_ns = dt_clock_ns();
 	/* From here on it can only be let go after it has stopped. */
@@ -85,7 +97,7 @@ void dt_stop_poll(struct dt_stop *stop)
 		stop->count++;
 		atomic_store_explicit(&stop->began_ns, stop->polled_ns, memory_order_relaxed); /* at the earliest */
 		detach(stop);
-	} else if (is_gone(stop->tid)) {
+	} else if (is_gone(stop)) {
 		stop->tid = 0;
 		stop->pending = false;
 	} else {

@@ -15,6 +15,7 @@
 #include "sample/pause.h"
 
 struct dt_stop {
+	bool child;                /* it is a process that we started: its end is for who awaits it */
 	int tid;                   /* that is traced, 0: none */
 	bool pending;              /* it has not stopped yet */
 	uint64_t polled_ns;        /* when it was last seen to be pending */
@@ -24,7 +25,7 @@ struct dt_stop {
 
 /* 0 when the thread stands; -EBUSY (not now), -EPERM (not allowed, or another tracer has it), -ESRCH. ask is asked as
  * late as can be: may it be stopped? */
-int dt_stop_begin(struct dt_stop *stop, int tid, dt_pause_ask_fn *ask, const void *context);
+int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context);
 
 /* Lets it go on. */
 void dt_stop_end(struct dt_stop *stop);

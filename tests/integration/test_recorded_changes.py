@@ -4,7 +4,7 @@ import re
 import signal
 import time
 
-from harness import SOME_SHAPES, each, limit, process_state, target, wait_for
+from harness import SOME_SHAPES, TARGETS, each, limit, process_state, size, skip, target, wait_for
 from recordings import Recorder, folder, stacks
 
 
@@ -35,3 +35,16 @@ def test_a_look_that_came_late_is_made_good():
         found = stacks(place / "x.darter", "--idle")
     rested = sum(weight for path, weight in found if path[-1].startswith("rest"))
     assert rested >= 1500000, found
+
+
+@each(SOME_SHAPES)
+@limit(120)
+def test_a_program_that_dies_while_it_is_stopped(python):
+    """Its threads are stopped all the time: one that dies meanwhile, or stops late, is let go."""
+    if python.root:
+        skip("the program is started by darter, in this machine's own root")
+    with folder() as place:
+        for _ in range(size(4, 50)):
+            command = ["-q", "-r", "1000", "--pause", "always", "-o", "x.darter", "--", *python.argv, TARGETS / "killed.py", "0.2"]
+            with Recorder(command, place) as recorder:
+                recorder.end(None, check=128 + signal.SIGKILL)
