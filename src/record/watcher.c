@@ -13,8 +13,9 @@
 #include "base/util.h"
 #include "record/watcher_inside.h"
 
-#define RING_BYTES      ((size_t)2 << 20) /* some seconds at 1,000 samples a second */
-#define PERCH_RATE      5000.0            /* above, we would take the CPU away from the target */
+#define RING_BYTES      ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
+#define MOST_BYTES      ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
+#define PERCH_RATE      5000.0             /* above, we would take the CPU away from the target */
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
 #define LET_GO_NAP_NS   50000
@@ -227,7 +228,7 @@ static int init(struct dt_watcher *w)
 {
 	pthread_condattr_t attributes;
 
-	w->ring = dt_ring_new(RING_BYTES);
+	w->ring = dt_ring_new(RING_BYTES, MOST_BYTES);
 	w->pool = dt_image_pool_new();
 	if (!w->ring || !w->pool || dt_event_init(&w->ended) < 0)
 		return -ENOMEM;
