@@ -16,7 +16,7 @@ static uint32_t *function_slot(struct collected_process *process, const struct d
 {
 	size_t index = message->id - message->oldest;
 
-	if (message->oldest != process->oldest_code && process->functions)
+	if (message->oldest != process->oldest_code && process->function_count)
 		memset(process->functions, 0, process->function_count * sizeof(*process->functions));
 	process->oldest_code = message->oldest;
 	if (index >= process->function_count) {

@@ -92,7 +92,7 @@ static bool tell_first(struct dt_subject *subject, const struct dt_code *code)
 	size_t byte = index / 8;
 	uint8_t bit = (uint8_t)(1u << index % 8);
 
-	if (code->oldest != subject->oldest_code && subject->told_codes)
+	if (code->oldest != subject->oldest_code && subject->told_bytes)
 		memset(subject->told_codes, 0, subject->told_bytes);
 	subject->oldest_code = code->oldest;
 

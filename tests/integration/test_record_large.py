@@ -5,7 +5,7 @@ import re
 import subprocess
 
 from harness import SYSTEM, darter, target, wait_for
-from recordings import Recorder, folder, stacks
+from recordings import Recorder, folder, processes, stacks
 
 THREADS, DEPTH = 320, 900
 
@@ -42,8 +42,9 @@ def test_many_deep_stacks():
         try:
             assert program.stdout.readline() == "ready\n"
             with Recorder(["--json", "-q", "-o", "a.darter", program.pid], here) as recorder:
-                wait_for(lambda: (here / "a.darter").exists() and "Event.wait" in
-                         darter("report", "-q", "--idle", here / "a.darter").stdout, "stacks in the file")
+                wait_for(lambda: recorder.process.poll() is not None or program.pid in processes(here / "a.darter"),
+                         "stacks in the file")
+                assert recorder.process.poll() is None, recorder.errors
                 told = json.loads(recorder.end())
             found = depths(here / "a.darter")
         finally:
