@@ -49,6 +49,14 @@ static uint64_t plus(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* Was the stack not kept? */
+static bool is_unkept(const struct dt_profile *profile, uint32_t stack)
+{
+	uint32_t location = dt_profile_stack_at(profile, stack)->location;
+
+	return dt_profile_too_many(profile, dt_profile_location_at(profile, location)->function);
+}
+
 /* What there is, what is hidden, and what is no function's own. */
 static int add_up(struct summary *s)
 {
@@ -70,6 +78,8 @@ static int add_up(struct summary *s)
 			s->missing.unseen = plus(s->missing.unseen, weight);
 		else if (runs[i].flags & DT_RUN_TORN)
 			s->missing.torn = plus(s->missing.torn, weight);
+		else if (is_unkept(s->profile, runs[i].stack))
+			s->missing.unkept = plus(s->missing.unkept, weight);
 		for (size_t k = 0; mark && k < MARKS; k++)
 			if (!s->marks[k].mark || s->marks[k].mark == mark) {
 				s->marks[k].mark = mark;

@@ -31,9 +31,10 @@ struct dt_summary_table {
 void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
 		      const struct dt_summary_table *table);
 
-/* Of the time that is shown: how much has no stack, and how much has only the outer part of one. */
+/* Of the time that is shown: how much has no stack, how much has only the outer part of one, and how much one that was
+ * not kept. */
 struct dt_summary_missing {
-	uint64_t unseen, torn, whole;
+	uint64_t unseen, torn, unkept, whole;
 };
 
 /* How the recording was made and what it is worth, and what a reader should know about it. */

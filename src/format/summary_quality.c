@@ -30,7 +30,7 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_quality *quality,
 			   enum dt_style *style)
 {
-	double part = (double)missing->unseen + (double)missing->torn;
+	double part = (double)missing->unseen + (double)missing->torn + (double)missing->unkept;
 	double share = missing->whole ? part / (double)missing->whole : 0;
 	double lost = quality->rounds ? (double)quality->lost / ((double)quality->rounds + (double)quality->lost) : 0;
 	double worst = DT_MAX(share, lost);
@@ -44,6 +44,7 @@ static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quali
 {
 	uint64_t seen = missing->whole - DT_MIN(missing->unseen, missing->whole);
 
+	seen -= DT_MIN(missing->unkept, seen);
 	if (missing->whole) {
 		dt_buf_puts(text, ", ");
 		dt_put_share(text, seen - DT_MIN(missing->torn, seen), missing->whole);
@@ -177,8 +178,45 @@ static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quali
 		dt_buf_putc(&text, ' ');
 		dt_put_share(&text, quality->lost, rounds);
 		dt_buf_puts(&text,
-			    " of the rounds did not take place: the machine was busy or suspended. Times are measured "
-			    "and stay right, but there are fewer samples than were asked for.");
+			    " of the rounds did not take place, or were not kept: the machine was busy or suspended, "
+			    "or there was too much to tell. Times are measured and stay right, but there are fewer "
+			    "samples than were asked for.");
+		put_note(buf, render, &text);
+	}
+	dt_buf_release(&text);
+}
+
+static bool has_other_threads(const struct dt_profile *profile)
+{
+	for (uint32_t i = 1; i <= dt_profile_counts(profile).threads; i++)
+		if (dt_profile_other(dt_profile_thread_at(profile, i)))
+			return true;
+	return false;
+}
+
+static bool has_too_many_stacks(const struct dt_profile *profile)
+{
+	for (uint32_t i = 1; i <= dt_profile_counts(profile).functions; i++)
+		if (dt_profile_too_many(profile, i))
+			return true;
+	return false;
+}
+
+/* What was too much to be kept apart. */
+static void put_limits(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (has_other_threads(profile)) {
+		dt_buf_puts(&text,
+			    " there were too many threads to keep all of them apart: the later ones of a process "
+			    "are together as its \"" DT_OTHER_THREADS "\". Their time and stacks are right.");
+		put_note(buf, render, &text);
+	}
+	if (has_too_many_stacks(profile)) {
+		dt_buf_puts(&text,
+			    " there were too many different stacks to keep all of them: those that were new from "
+			    "then on are [" DT_TOO_MANY_STACKS "]. '--rotate' begins anew with each file.");
 		put_note(buf, render, &text);
 	}
 	dt_buf_release(&text);
@@ -199,4 +237,5 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_line(buf, render, &text);
 	dt_buf_release(&text);
 	put_notes(buf, &meta->quality, render, missing);
+	put_limits(buf, profile, render);
 }

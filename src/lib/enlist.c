@@ -32,6 +32,7 @@ struct worker {
 	struct dt_subject *subject;
 	struct dt_find_cache *cache; /* what was learnt of files serves the next process */
 	struct dt_image_pool *pool;
+	_Atomic uint64_t stops, stopped_ns; /* read by others at any time */
 };
 
 struct dt_enlister {
@@ -60,6 +61,7 @@ static void free_worker(struct worker *worker)
 
 static void attach(struct worker *worker)
 {
+	struct dt_pause_sum sum;
 	struct dt_target *target;
 	int rc = dt_attach_recorded(worker->pid, worker->cache, &worker->target, &worker->err);
 
@@ -72,6 +74,9 @@ static void attach(struct worker *worker)
 	if (rc < 0)
 		drop_result(worker);
 	worker->code = rc;
+	sum = dt_pause_sum();
+	atomic_store_explicit(&worker->stops, sum.count, memory_order_relaxed);
+	atomic_store_explicit(&worker->stopped_ns, sum.stood_ns, memory_order_relaxed);
 }
 
 static void *work(void *argument)
@@ -216,6 +221,17 @@ int dt_enlist(struct dt_enlister *enlister, int pid, uint64_t wait_ns, struct dt
 	worker->target = NULL;
 	worker->subject = NULL;
 	return 0;
+}
+
+struct dt_pause_sum dt_enlister_stops(const struct dt_enlister *enlister)
+{
+	struct dt_pause_sum sum = {0};
+
+	for (size_t i = 0; i < enlister->count; i++) {
+		sum.count += atomic_load_explicit(&enlister->workers[i]->stops, memory_order_relaxed);
+		sum.stood_ns += atomic_load_explicit(&enlister->workers[i]->stopped_ns, memory_order_relaxed);
+	}
+	return sum;
 }
 
 struct dt_enlister *dt_enlister_new(const struct dt_options *looking)

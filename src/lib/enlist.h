@@ -8,6 +8,7 @@
 
 #include "lib/target.h"
 #include "record/subject.h"
+#include "sample/pause.h"
 
 #define DT_ENLIST_MOST 64 /* processes that may keep a worker at a time */
 
@@ -20,6 +21,9 @@ struct dt_enlister *dt_enlister_new(const struct dt_options *looking);
  * it is not over then, or Python has not begun yet: ask again. Other errors as dt_attach(). */
 int dt_enlist(struct dt_enlister *enlister, int pid, uint64_t wait_ns, struct dt_target **target,
 	      struct dt_subject **subject, struct dt_error *err);
+
+/* How often threads were stopped for first looks so far, and for how long in all. */
+struct dt_pause_sum dt_enlister_stops(const struct dt_enlister *enlister);
 
 /* Workers that are not done are left behind: what they work on is freed when they are. NULL is fine. */
 void dt_enlister_free(struct dt_enlister *enlister);

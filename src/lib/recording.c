@@ -42,6 +42,16 @@ int dt_recording_intern(struct dt_recording *r, const char *text, uint32_t *id)
 	return text ? dt_profile_string(r->profile, text, strlen(text), id) : 0;
 }
 
+/* The first looks are taken by those who attach. */
+static void take_tally(const struct dt_recording *r, struct dt_crew_tally *tally)
+{
+	const struct dt_pause_sum first = dt_enlister_stops(r->enlister);
+
+	dt_crew_tally(r->crew, tally);
+	tally->stops += first.count;
+	tally->stopped_ns += first.stood_ns;
+}
+
 static const char *const modes[] = {[DT_WEIGHT_WALL] = "wall", [DT_WEIGHT_CPU] = "cpu", [DT_WEIGHT_GIL] = "gil"};
 
 /* How it was made goes into the file at once, what it is worth at the end. */
@@ -57,7 +67,7 @@ static int describe(struct dt_recording *r)
 	char host[256] = "";
 	const char *why, *rung = rung_of(r, &why);
 
-	dt_crew_tally(r->crew, &tally);
+	take_tally(r, &tally);
 	meta.quality.samples = tally.samples;
 	meta.quality.rounds = tally.rounds;
 	meta.quality.late = tally.late;
@@ -127,7 +137,7 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 	keep_spare_files(r);
 	take_short_turns(r);
 	r->enlister = dt_enlister_new(&looking);
-	r->collector = r->profile && r->enlister ? dt_collector_new(r->profile) : NULL;
+	r->collector = r->profile && r->enlister ? dt_collector_new(r->profile, NULL) : NULL;
 	rc = r->collector ? dt_writer_new(options->fd, r->profile, &r->writer, err)
 			  : dt_fail(err, DT_EMEMORY, "out of memory");
 	watching = (struct dt_watcher_options){.rate = r->options.rate,
@@ -203,7 +213,7 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 {
 	struct dt_crew_tally tally;
 
-	dt_crew_tally(r->crew, &tally);
+	take_tally(r, &tally);
 	*status = (struct dt_record_status){.duration_ns = (r->ended_ns ? r->ended_ns : dt_clock_ns()) - r->began_ns,
 					    .processes = r->living,
 					    .joined = r->joined,

@@ -1,4 +1,6 @@
 /* Reading the model: see profile.h. */
+#include <string.h>
+
 #include "profile/inside.h"
 
 struct dt_profile_counts dt_profile_counts(const struct dt_profile *profile)
@@ -52,6 +54,18 @@ const struct dt_profile_meta *dt_profile_meta(const struct dt_profile *profile)
 const struct dt_profile_run *dt_profile_runs(const struct dt_profile *profile)
 {
 	return profile->runs;
+}
+
+bool dt_profile_too_many(const struct dt_profile *profile, uint32_t function)
+{
+	const struct dt_profile_function *mark = dt_profile_function_at(profile, function);
+
+	return mark->kind == DT_FUNCTION_MARK && !strcmp(dt_profile_text(profile, mark->name), DT_TOO_MANY_STACKS);
+}
+
+bool dt_profile_other(const struct dt_profile_thread *thread)
+{
+	return !thread->tid && thread->ident && thread->ident <= DT_PROFILE_THREADS && thread->name;
 }
 
 bool dt_profile_idle(enum dt_state state)

@@ -34,6 +34,7 @@ struct dt_profile {
 	uint64_t seed;
 	struct dt_arena texts;
 	struct dt_list strings, functions, locations, stacks, processes, threads;
+	size_t most_stacks;
 	struct dt_profile_run *runs;
 	size_t run_count, run_capacity;
 	struct dt_profile_meta meta;

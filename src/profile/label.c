@@ -8,6 +8,10 @@ static void put_thread(const struct dt_profile *profile, uint32_t id, struct dt_
 {
 	const struct dt_profile_thread *thread = dt_profile_thread_at(profile, id);
 
+	if (dt_profile_other(thread)) {
+		dt_buf_printf(out, "%s, %" PRIu64, dt_profile_text(profile, thread->name), thread->ident);
+		return;
+	}
 	if (thread->tid)
 		dt_buf_printf(out, "thread %" PRIu64, thread->tid);
 	else

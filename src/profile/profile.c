@@ -51,6 +51,7 @@ struct dt_profile *dt_profile_new(void)
 	if (!profile)
 		return NULL;
 	profile->seed = dt_hash_seed();
+	profile->most_stacks = DT_PROFILE_STACKS;
 	dt_arena_init(&profile->texts, DT_PROFILE_TEXT);
 	if (next_item(&profile->strings, sizeof(struct dt_profile_string), 1) &&
 	    next_item(&profile->functions, sizeof(struct dt_profile_function), 1) &&
@@ -214,7 +215,12 @@ int dt_profile_stack(struct dt_profile *profile, uint32_t parent, uint32_t locat
 	if (stack.depth > DT_PROFILE_DEPTH)
 		return -EINVAL;
 	return intern_words(profile, &profile->stacks, &stack, sizeof(stack), offsetof(struct dt_profile_stack, depth),
-			    DT_PROFILE_STACKS, id);
+			    profile->most_stacks, id);
+}
+
+void dt_profile_limit_stacks(struct dt_profile *profile, size_t limit)
+{
+	profile->most_stacks = DT_MIN(limit, DT_PROFILE_STACKS);
 }
 
 /* ---- processes, threads, runs ---- */

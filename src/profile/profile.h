@@ -118,8 +118,16 @@ struct dt_profile_meta {
 
 struct dt_profile;
 
+/* What a recording says where it could not keep all: the name of a function of the kind DT_FUNCTION_MARK, which is a
+ * stack of its own, and that of threads (see dt_profile_other()). */
+#define DT_TOO_MANY_STACKS "too many stacks"
+#define DT_OTHER_THREADS   "other threads"
+
 struct dt_profile *dt_profile_new(void);
 void dt_profile_free(struct dt_profile *profile);
+
+/* No more stacks are taken than that, those that are there stay: less than DT_PROFILE_STACKS. */
+void dt_profile_limit_stacks(struct dt_profile *profile, size_t limit);
 
 /* ---- adding: 0 or a negative errno (-ENOMEM, -EINVAL for numbers that name nothing) ---- */
 
@@ -172,6 +180,13 @@ void dt_profile_forget_runs(struct dt_profile *profile);
  * and so are its threads; what was recorded of a thread twice counts once. Figures of quality add up. 0, -ENOMEM, or
  * -EINVAL for times that are too far apart; this one is half done then, and good for nothing but to be freed. */
 int dt_profile_merge(struct dt_profile *profile, const struct dt_profile *other);
+
+/* Is a function no function but the mark DT_TOO_MANY_STACKS? */
+bool dt_profile_too_many(const struct dt_profile *profile, uint32_t function);
+
+/* Is it no thread but an entry for several, one after the other? Its ident is a number from 1
+ * on, where that of a thread is an address. */
+bool dt_profile_other(const struct dt_profile_thread *thread);
 
 /* Is a thread in this state counted as idle? One that waits: for time, a lock, an event, a child, or stopped. Waiting
  * for the GIL, working in a system call and states that are not known are not idle. */

@@ -59,6 +59,7 @@ struct dt_code_cache {
 	size_t slot_count, count; /* slot_count: 0 or a power of two, at least twice the count */
 	uint32_t look;
 	uint32_t last_id;              /* that was given to a copy */
+	uint32_t oldest_id;            /* that a copy may have */
 	uint64_t code_type;            /* type object that was found to be named "code" */
 	uint32_t head_start, head_end; /* the constant part of a code object: within head_end bytes */
 	uint8_t head[HEAD_LIMIT];      /* the object being looked at */
@@ -91,6 +92,7 @@ struct dt_code_cache *dt_code_cache_new(const struct dt_layout *layout)
 	cache->head_start = layout->object.ob_type;
 	cache->head_end = end;
 	cache->look = 1;
+	cache->oldest_id = 1;
 	cache->allowance = ALLOWANCE;
 	dt_arena_init(&cache->arena, ARENA_LIMIT);
 	return cache;
@@ -114,6 +116,7 @@ void dt_code_cache_begin(struct dt_code_cache *cache)
 		return;
 	/* Too much, or the numbers of looks begin again. */
 	cache->look = 1;
+	cache->oldest_id = cache->last_id + 1;
 	cache->count = 0;
 	dt_arena_release(&cache->arena);
 	memset(cache->texts, 0, sizeof(cache->texts));
@@ -348,6 +351,7 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	kept->code.address = address;
 	kept->code.memo = kept->memo;
 	kept->code.id = ++cache->last_id;
+	kept->code.oldest = cache->oldest_id;
 	kept->code.first_line = dt_get32(cache->head + layout->code.firstlineno);
 	if (layout->code.flags != DT_ABSENT && layout->code.flags + 4 <= cache->head_end)
 		kept->code.resumable = dt_get32(cache->head + layout->code.flags) & RESUMABLE;

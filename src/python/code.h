@@ -14,6 +14,7 @@
 struct dt_code {
 	uint64_t address;
 	uint32_t id;      /* no other copy has the same: who knows the id knows all that follows */
+	uint32_t oldest;  /* copies with an id from before this one are gone; counted round */
 	const char *name; /* qualified where there is that */
 	const char *file;
 	uint32_t first_line;

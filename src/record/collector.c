@@ -5,60 +5,34 @@
  * nothing of a thread costs nothing: how long a run has lasted is the difference between the process's clock now and
  * when it began.
  */
-#include "record/collector.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "record/message.h"
+#include "record/collector_inside.h"
 
-struct thread {
-	uint32_t serial;
-	uint32_t id;                     /* in the profile; 0: has not been told */
-	uint32_t stack;                  /* in the profile */
-	uint32_t call;                   /* string */
-	uint64_t since_ns, since_rounds; /* of the process, when the open run began */
-	uint64_t cpu_ns;                 /* spent in it */
-	uint64_t owed_ns;                /* spent since it was last met running, and met blocked */
-	uint8_t state, flags;
-	bool open;
-};
+static const struct dt_collector_limits usual_limits = {
+    .process_threads = 65536, .threads = 1u << 20, .stacks = 8u << 20};
 
-struct process {
-	uint32_t id;           /* in the profile; 0: not there */
-	uint32_t unused;       /* what it was there, if it left before any round */
-	uint64_t now_ns;       /* end of its last round */
-	uint64_t rounds;       /* so far */
-	uint32_t *functions;   /* of code ids */
-	size_t function_count; /* ids there is room for */
-	struct thread *threads;
-	size_t count, capacity;
-};
-
-struct dt_collector {
-	struct dt_profile *profile;
-	struct process *processes; /* by subject - 1 */
-	size_t count, capacity;
-	const char *last_call; /* the same few names again and again */
-	uint32_t last_call_id;
-};
-
-struct dt_collector *dt_collector_new(struct dt_profile *profile)
+struct dt_collector *dt_collector_new(struct dt_profile *profile, const struct dt_collector_limits *limits)
 {
 	struct dt_collector *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->profile = profile;
+	if (!c)
+		return NULL;
+	c->profile = profile;
+	c->limits = limits ? *limits : usual_limits;
+	dt_profile_limit_stacks(profile, c->limits.stacks);
 	return c;
 }
 
-static void release_process(struct process *process)
+static void release_process(struct collected_process *process)
 {
 	free(process->functions);
 	free(process->threads);
-	*process = (struct process){0};
+	free(process->free);
+	*process = (struct collected_process){0};
 }
 
 void dt_collector_free(struct dt_collector *c)
@@ -88,11 +62,11 @@ static uint32_t take_unused(struct dt_collector *c, int32_t pid)
 
 int dt_collector_join(struct dt_collector *c, uint32_t subject, const struct dt_profile_process *from)
 {
-	struct process *process;
+	struct collected_process *process;
 
 	if (subject > c->capacity) {
 		size_t capacity = DT_MAX((size_t)subject * 2, (size_t)16);
-		struct process *grown = reallocarray(c->processes, capacity, sizeof(*grown));
+		struct collected_process *grown = reallocarray(c->processes, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -100,7 +74,7 @@ int dt_collector_join(struct dt_collector *c, uint32_t subject, const struct dt_
 		c->capacity = capacity;
 	}
 	while (c->count < subject)
-		c->processes[c->count++] = (struct process){0};
+		c->processes[c->count++] = (struct collected_process){0};
 	process = &c->processes[subject - 1];
 	process->now_ns = from->began_ns;
 	process->id = take_unused(c, from->pid);
@@ -109,13 +83,13 @@ int dt_collector_join(struct dt_collector *c, uint32_t subject, const struct dt_
 	return dt_profile_add_process(c->profile, from, &process->id);
 }
 
-static struct process *find_process(struct dt_collector *c, uint32_t subject)
+static struct collected_process *find_process(struct dt_collector *c, uint32_t subject)
 {
 	return subject && subject <= c->count && c->processes[subject - 1].id ? &c->processes[subject - 1] : NULL;
 }
 
 /* Serials only grow: the thread that is looked for is among the last ones, in order. */
-static struct thread *find_thread(struct process *process, uint32_t serial)
+static struct collected_thread *find_thread(struct collected_process *process, uint32_t serial)
 {
 	size_t low = 0, high = process->count;
 
@@ -131,7 +105,7 @@ static struct thread *find_thread(struct process *process, uint32_t serial)
 }
 
 /* Puts an open run into the profile, up to the end of the last round; it may go on from there. */
-static int close_run(struct dt_collector *c, const struct process *process, struct thread *thread)
+static int close_run(struct dt_collector *c, const struct collected_process *process, struct collected_thread *thread)
 {
 	struct dt_profile_run run = {
 	    .start_ns = thread->since_ns,
@@ -151,40 +125,23 @@ static int close_run(struct dt_collector *c, const struct process *process, stru
 	return thread->open && run.samples ? dt_profile_add_run(c->profile, &run) : 0;
 }
 
-static int collect_code(struct dt_collector *c, struct process *process, const struct dt_message_code *message)
+static int collect_thread(struct dt_collector *c, struct collected_process *process,
+			  const struct dt_message_thread *message)
 {
-	struct dt_profile_function function = {.first_line = message->first_line, .kind = DT_FUNCTION_PYTHON};
-	int rc = dt_profile_string(c->profile, message->text, message->name_length, &function.name);
-
-	if (rc == 0)
-		rc = dt_profile_string(c->profile, message->text + message->name_length, message->file_length,
-				       &function.file);
-	if (rc < 0)
-		return rc;
-	if (message->id >= process->function_count) {
-		size_t count = DT_MAX((size_t)message->id * 2, (size_t)256);
-		uint32_t *grown = reallocarray(process->functions, count, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + process->function_count, 0, (count - process->function_count) * sizeof(*grown));
-		process->functions = grown;
-		process->function_count = count;
-	}
-	return dt_profile_function(c->profile, &function, &process->functions[message->id]);
-}
-
-static int collect_thread(struct dt_collector *c, struct process *process, const struct dt_message_thread *message)
-{
-	struct thread *thread = find_thread(process, message->head.thread);
+	struct collected_thread *thread = find_thread(process, message->head.thread);
 	struct dt_profile_thread told = {.process = process->id,
 					 .tid = message->tid,
 					 .ident = message->ident,
 					 .interpreter = message->interpreter,
 					 .main = message->main};
-	int rc = dt_profile_string(c->profile, message->name, message->name_length, &told.name);
+	int rc;
 
-	if (rc < 0)
+	if (thread && thread->other)
+		return 0;
+	rc = dt_profile_string(c->profile, message->name, message->name_length, &told.name);
+	if (rc == -ENOMEM)
+		told.name = 0; /* no room for one more */
+	else if (rc < 0)
 		return rc;
 	if (thread) {
 		if (!told.name)
@@ -193,7 +150,7 @@ static int collect_thread(struct dt_collector *c, struct process *process, const
 	}
 	if (process->count == process->capacity) {
 		size_t capacity = process->capacity ? process->capacity * 2 : 16;
-		struct thread *grown = reallocarray(process->threads, capacity, sizeof(*grown));
+		struct collected_thread *grown = reallocarray(process->threads, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -203,28 +160,8 @@ static int collect_thread(struct dt_collector *c, struct process *process, const
 	if (process->count && process->threads[process->count - 1].serial >= message->head.thread)
 		return -EINVAL;
 	thread = &process->threads[process->count++];
-	*thread = (struct thread){.serial = message->head.thread};
-	return dt_profile_add_thread(c->profile, &told, &thread->id);
-}
-
-static int find_stack(struct dt_collector *c, const struct process *process, const struct dt_message_change *message,
-		      uint32_t *stack)
-{
-	*stack = 0;
-	for (uint32_t i = message->depth; i-- > 0;) {
-		uint32_t code = message->frames[i].code;
-		struct dt_profile_location location = {.line = message->frames[i].line};
-		uint32_t id;
-		int rc;
-
-		location.function = code < process->function_count ? process->functions[code] : 0;
-		rc = dt_profile_location(c->profile, &location, &id);
-		if (rc == 0)
-			rc = dt_profile_stack(c->profile, *stack, id, stack);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	*thread = (struct collected_thread){.serial = message->head.thread};
+	return collect_entry(c, process, &told, thread);
 }
 
 static int find_call(struct dt_collector *c, const char *call, uint32_t *id)
@@ -241,16 +178,17 @@ static int find_call(struct dt_collector *c, const char *call, uint32_t *id)
 	return rc;
 }
 
-static int collect_change(struct dt_collector *c, struct process *process, const struct dt_message_change *message)
+static int collect_change(struct dt_collector *c, struct collected_process *process,
+			  const struct dt_message_change *message)
 {
-	struct thread *thread = find_thread(process, message->head.thread);
+	struct collected_thread *thread = find_thread(process, message->head.thread);
 	int rc;
 
 	if (!thread)
 		return -EINVAL;
 	rc = close_run(c, process, thread);
 	if (rc == 0 && message->depth != DT_SAME_STACK)
-		rc = find_stack(c, process, message, &thread->stack);
+		rc = collect_stack(c, process, message, &thread->stack);
 	if (rc == 0)
 		rc = find_call(c, message->call, &thread->call);
 	thread->state = message->state;
@@ -260,7 +198,7 @@ static int collect_change(struct dt_collector *c, struct process *process, const
 }
 
 /* A thread that is met where it waits was on its CPU somewhere else: that time belongs to where it is met running. */
-static void spend(struct thread *thread, uint64_t cpu_ns)
+static void spend(struct collected_thread *thread, uint64_t cpu_ns)
 {
 	thread->owed_ns += cpu_ns;
 	if (thread->state != DT_STATE_RUNNING)
@@ -270,27 +208,29 @@ static void spend(struct thread *thread, uint64_t cpu_ns)
 }
 
 /* It is not met running any more: nothing is lost. */
-static int close_last_run(struct dt_collector *c, const struct process *process, struct thread *thread)
+static int close_last_run(struct dt_collector *c, const struct collected_process *process,
+			  struct collected_thread *thread)
 {
 	thread->cpu_ns += thread->owed_ns;
 	thread->owed_ns = 0;
 	return close_run(c, process, thread);
 }
 
-static int collect_gone(struct dt_collector *c, struct process *process, uint32_t serial)
+static int collect_gone(struct dt_collector *c, struct collected_process *process, uint32_t serial)
 {
-	struct thread *thread = find_thread(process, serial);
+	struct collected_thread *thread = find_thread(process, serial);
 	int rc;
 
 	if (!thread)
 		return -EINVAL;
 	rc = close_last_run(c, process, thread);
+	collect_entry_free(process, thread);
 	memmove(thread, thread + 1, (size_t)(process->threads + process->count - thread - 1) * sizeof(*thread));
 	process->count--;
 	return rc;
 }
 
-static void collect_round(struct process *process, const struct dt_message_round *message)
+static void collect_round(struct collected_process *process, const struct dt_message_round *message)
 {
 	process->now_ns = message->to_ns;
 	process->rounds++;
@@ -298,8 +238,8 @@ static void collect_round(struct process *process, const struct dt_message_round
 
 static int collect(struct dt_collector *c, const struct dt_message *message)
 {
-	struct process *process = find_process(c, message->subject);
-	struct thread *thread;
+	struct collected_process *process = find_process(c, message->subject);
+	struct collected_thread *thread;
 
 	if (!process)
 		return 0; /* it has left */
@@ -327,7 +267,7 @@ static int collect(struct dt_collector *c, const struct dt_message *message)
 /* Does an earlier round of the same process wait in another ring? */
 static bool is_early(struct dt_collector *c, const struct dt_message *message)
 {
-	const struct process *process = find_process(c, message->subject);
+	const struct collected_process *process = find_process(c, message->subject);
 
 	return process && message->round != (uint32_t)process->rounds;
 }
@@ -346,7 +286,7 @@ int dt_collector_drain(struct dt_collector *c, struct dt_ring *ring, size_t *col
 	return rc;
 }
 
-static int settle_process(struct dt_collector *c, struct process *process, bool last)
+static int settle_process(struct dt_collector *c, struct collected_process *process, bool last)
 {
 	int rc = 0;
 
@@ -367,7 +307,7 @@ int dt_collector_settle(struct dt_collector *c, bool last)
 
 int dt_collector_leave(struct dt_collector *c, uint32_t subject, uint64_t at_ns)
 {
-	struct process *process = find_process(c, subject);
+	struct collected_process *process = find_process(c, subject);
 	struct dt_profile_process told;
 	uint32_t unused;
 	int rc;

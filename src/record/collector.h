@@ -10,8 +10,16 @@
 
 struct dt_collector;
 
-/* The profile is borrowed. NULL if out of memory. */
-struct dt_collector *dt_collector_new(struct dt_profile *profile);
+/* Beyond these, threads share an entry one after the other, which has a number instead of an ident (see
+ * dt_profile_other()), and stacks are told as DT_TOO_MANY_STACKS. */
+struct dt_collector_limits {
+	uint32_t process_threads; /* of one process, that have an entry of their own */
+	uint32_t threads;         /* of all processes */
+	uint32_t stacks;
+};
+
+/* The profile is borrowed. limits: NULL for the usual ones. NULL if out of memory. */
+struct dt_collector *dt_collector_new(struct dt_profile *profile, const struct dt_collector_limits *limits);
 void dt_collector_free(struct dt_collector *collector);
 
 /* A process joins: subject is its number in messages, counted up from 1. 0 or -ENOMEM. */

@@ -30,6 +30,7 @@ struct dt_message {
 struct dt_message_code {
 	struct dt_message head;
 	uint32_t id;
+	uint32_t oldest; /* ids from before this one are not used any more */
 	uint32_t first_line;
 	uint32_t name_length, file_length;
 	char text[]; /* name, file, without NUL */

@@ -85,11 +85,16 @@ static struct dt_message head(const struct dt_subject *subject, enum dt_message_
 	    .kind = kind, .subject = subject->number, .thread = thread, .round = subject->rounds};
 }
 
-/* Has this code been told? If not, it counts as told from now on. */
-static bool tell_first(struct dt_subject *subject, uint32_t id)
+/* Has this code been told? If not, it counts as told from now on. Ids from before the oldest do not come again. */
+static bool tell_first(struct dt_subject *subject, const struct dt_code *code)
 {
-	size_t byte = id / 8;
-	uint8_t bit = (uint8_t)(1u << id % 8);
+	uint32_t index = code->id - code->oldest;
+	size_t byte = index / 8;
+	uint8_t bit = (uint8_t)(1u << index % 8);
+
+	if (code->oldest != subject->oldest_code && subject->told_bytes)
+		memset(subject->told_codes, 0, subject->told_bytes);
+	subject->oldest_code = code->oldest;
 
 	if (byte >= subject->told_bytes) {
 		size_t bytes = DT_MAX((byte + 1) * 2, (size_t)256);
@@ -112,13 +117,14 @@ static bool tell_code(struct dt_subject *subject, struct dt_ring *ring, const st
 	size_t name = strnlen(code->name, TEXT_LIMIT), file = strnlen(code->file, TEXT_LIMIT);
 	struct dt_message_code *message;
 
-	if (!tell_first(subject, code->id))
+	if (!tell_first(subject, code))
 		return true;
 	message = dt_ring_put(ring, sizeof(*message) + name + file);
 	if (!message)
 		return false;
 	message->head = head(subject, DT_MESSAGE_CODE, 0);
 	message->id = code->id;
+	message->oldest = code->oldest;
 	message->first_line = code->first_line;
 	message->name_length = (uint32_t)name;
 	message->file_length = (uint32_t)file;
@@ -169,15 +175,34 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 	return true;
 }
 
+/* Its stack was seen in a round that is lost, and it was not read again since. */
+static bool is_lost(const struct dt_recorded *thread)
+{
+	return !thread->fresh && !thread->told.stack;
+}
+
+static bool is_unseen(const struct dt_recorded *thread)
+{
+	return thread->unseen || is_lost(thread);
+}
+
+static bool is_torn(const struct dt_recorded *thread)
+{
+	return !is_unseen(thread) && (thread->torn || thread->frame_count > DT_PROFILE_DEPTH);
+}
+
 static uint8_t flags_of(const struct dt_recorded *thread)
 {
 	return (uint8_t)((thread->gil ? DT_RUN_GIL : 0) | (thread->gc ? DT_RUN_GC : 0) |
-			 (thread->torn ? DT_RUN_TORN : 0) | (thread->unseen ? DT_RUN_UNSEEN : 0));
+			 (is_torn(thread) ? DT_RUN_TORN : 0) | (is_unseen(thread) ? DT_RUN_UNSEEN : 0));
 }
 
+/* Of a stack that is too deep the outer frames are told: they are what it has in common with the next one. */
 static bool tell_change(struct dt_subject *subject, struct dt_ring *ring, struct dt_recorded *thread)
 {
 	size_t depth = thread->fresh && !thread->unseen ? DT_MIN(thread->frame_count, (size_t)DT_PROFILE_DEPTH) : 0;
+	const struct dt_walk_frame *frames = depth ? thread->frames + (thread->frame_count - depth) : NULL;
+	bool same = !thread->fresh && !is_lost(thread);
 	uint8_t flags = flags_of(thread);
 	struct dt_message_change *message;
 
@@ -185,21 +210,22 @@ static bool tell_change(struct dt_subject *subject, struct dt_ring *ring, struct
 	    thread->told.call == thread->syscall)
 		return true;
 	for (size_t i = 0; i < depth; i++)
-		if (!tell_code(subject, ring, thread->frames[i].code))
+		if (!tell_code(subject, ring, frames[i].code))
 			return false;
 	message = dt_ring_put(ring, sizeof(*message) + depth * sizeof(message->frames[0]));
 	if (!message)
 		return false;
 	*message = (struct dt_message_change){.head = head(subject, DT_MESSAGE_CHANGE, thread->serial),
 					      .call = thread->syscall,
-					      .depth = thread->fresh ? (uint32_t)depth : DT_SAME_STACK,
+					      .depth = same ? DT_SAME_STACK : (uint32_t)depth,
 					      .state = (uint8_t)thread->state,
 					      .flags = flags};
 	for (size_t i = 0; i < depth; i++)
-		message->frames[i] = (struct dt_told_frame){thread->frames[i].code->id, thread->frames[i].line};
+		message->frames[i] = (struct dt_told_frame){frames[i].code->id, frames[i].line};
 	thread->told.state = (uint8_t)thread->state;
 	thread->told.flags = flags;
 	thread->told.call = thread->syscall;
+	thread->told.stack = thread->told.stack || thread->fresh;
 	return true;
 }
 
@@ -312,10 +338,10 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t 
 
 	good = make_room(subject, count) && tell_gone(subject, ring, threads, count);
 	for (size_t i = 0; good && i < count; i++) {
+		tally->unseen += is_unseen(&threads[i]);
+		tally->torn += is_torn(&threads[i]);
 		good = tell_thread(subject, ring, &threads[i]) && tell_change(subject, ring, &threads[i]) &&
 		       tell_spent(subject, ring, &threads[i]);
-		tally->unseen += threads[i].unseen;
-		tally->torn += threads[i].torn;
 		began = began || threads[i].began;
 		spent_ns += threads[i].spent_ns;
 		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;

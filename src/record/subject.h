@@ -53,7 +53,8 @@ struct dt_subject {
 	uint64_t last_ns;    /* dt_clock_ns() of the last round: the next one stands for the time since then */
 	uint64_t names_ns;   /* when names were read last */
 	bool names_wanted;   /* in the next look at all threads */
-	uint8_t *told_codes; /* a bit for each id of a code that was told */
+	uint8_t *told_codes; /* a bit for each id of a code that was told, from the oldest on */
+	uint32_t oldest_code;
 	size_t told_bytes;
 	struct dt_thread_name *names; /* of the last look that read them, in its arena */
 	size_t name_count;

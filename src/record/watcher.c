@@ -13,9 +13,10 @@
 #include "base/util.h"
 #include "record/watcher_inside.h"
 
-#define RING_BYTES      ((size_t)2 << 20) /* some seconds at 1,000 samples a second */
-#define PERCH_RATE      5000.0            /* above, we would take the CPU away from the target */
-#define PERCH_REST      4                 /* times as long as a round in a perch took there is none */
+#define RING_BYTES      ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
+#define MOST_BYTES      ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
+#define PERCH_RATE      5000.0             /* above, we would take the CPU away from the target */
+#define PERCH_REST      4                  /* times as long as a round in a perch took there is none */
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
 #define SOON_NS         50000
@@ -231,7 +232,7 @@ static int init(struct dt_watcher *w)
 {
 	pthread_condattr_t attributes;
 
-	w->ring = dt_ring_new(RING_BYTES);
+	w->ring = dt_ring_new(RING_BYTES, MOST_BYTES);
 	w->pool = dt_image_pool_new();
 	if (!w->ring || !w->pool || dt_event_init(&w->ended) < 0)
 		return -ENOMEM;

@@ -42,6 +42,7 @@ struct dt_recorded {
 		const char *call;
 		uint8_t state, flags;
 		bool known;
+		bool stack; /* the one that it has */
 	} told;
 
 	/* For the recorder itself. */

@@ -248,6 +248,26 @@ static void test_many(void **state)
 	dt_code_cache_free(NULL);
 }
 
+/* A program that makes ever new functions: ids go on, and who keeps a table of them learns which are gone. */
+static void test_oldest(void **state)
+{
+	uint64_t address = put_code("f", heap_str(&heap, "a.py"), 1);
+	uint32_t id = get(address)->id, count = 1;
+
+	(void)state;
+	assert_int_equal(get(address)->oldest, 1);
+	do {
+		dt_code_cache_begin(cache);
+		heap_set32(&heap, address + heap.layout->code.firstlineno, ++count);
+		assert_int_equal(get(address)->id, ++id);
+		assert_true(count < 1000000);
+	} while (get(address)->oldest == 1);
+	assert_true(count > 1000);
+	assert_int_equal(get(address)->oldest, id); /* the others are gone with what was kept of them */
+	dt_code_cache_begin(cache);
+	assert_int_equal(get(address)->oldest, id);
+}
+
 #define TEST(function, version)                                                                                        \
 	{                                                                                                              \
 #function "_3_" #version, function, setup, teardown, &(int)                                            \
@@ -259,6 +279,8 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    TEST(test_oldest, 8),
+	    TEST(test_oldest, 12),
 	    TEST(test_read, 8),
 	    TEST(test_read, 10),
 	    TEST(test_read, 11),

@@ -23,13 +23,18 @@ static struct dt_message head(enum dt_message_kind kind, uint32_t thread)
 	return (struct dt_message){.kind = kind, .subject = 1, .thread = thread, .round = told};
 }
 
-static void tell_code(struct fixture *f, uint32_t id, const char *name)
+static void tell_later_code(struct fixture *f, uint32_t id, uint32_t oldest, const char *name)
 {
 	struct dt_message_code *message = dt_ring_put(f->ring, sizeof(*message) + strlen(name) + 4);
 
-	*message = (struct dt_message_code){head(DT_MESSAGE_CODE, 0), id, 10, (uint32_t)strlen(name), 4};
+	*message = (struct dt_message_code){head(DT_MESSAGE_CODE, 0), id, oldest, 10, (uint32_t)strlen(name), 4};
 	memcpy(message->text, name, strlen(name));
 	memcpy(message->text + strlen(name), "f.py", 4);
+}
+
+static void tell_code(struct fixture *f, uint32_t id, const char *name)
+{
+	tell_later_code(f, id, 1, name);
 }
 
 static void tell_thread(struct fixture *f, uint32_t serial, const char *name)
@@ -85,16 +90,26 @@ static void tell_round(struct fixture *f, uint64_t from_ms, uint64_t to_ms)
 	assert_true(drain(f, f->ring) > 0);
 }
 
-static int set_up(void **state)
+static int set_up_with(void **state, const struct dt_collector_limits *limits)
 {
 	static struct fixture f;
 	const struct dt_profile_process process = {.pid = 7};
 
 	told = 0;
-	f = (struct fixture){.profile = dt_profile_new(), .ring = dt_ring_new(65536)};
-	f.collector = dt_collector_new(f.profile);
+	f = (struct fixture){.profile = dt_profile_new(), .ring = dt_ring_new(65536, 65536)};
+	f.collector = dt_collector_new(f.profile, limits);
 	*state = &f;
 	return dt_collector_join(f.collector, 1, &process);
+}
+
+static int set_up(void **state)
+{
+	return set_up_with(state, NULL);
+}
+
+static int set_up_limited(void **state)
+{
+	return set_up_with(state, &(struct dt_collector_limits){.process_threads = 2, .threads = 1000, .stacks = 3});
 }
 
 static int tear_down(void **state)
@@ -259,7 +274,7 @@ static void test_threads_come_and_go(void **state)
 static void test_rounds_of_two_rings(void **state)
 {
 	struct fixture *f = *state;
-	struct dt_ring *first = f->ring, *second = dt_ring_new(4096);
+	struct dt_ring *first = f->ring, *second = dt_ring_new(4096, 4096);
 	const struct dt_profile_run *run;
 
 	tell_code(f, 1, "main");
@@ -293,6 +308,94 @@ static void test_rounds_of_two_rings(void **state)
 	dt_ring_free(second);
 }
 
+static void tell_gone(struct fixture *f, uint32_t serial)
+{
+	*(struct dt_message *)dt_ring_put(f->ring, sizeof(struct dt_message)) = head(DT_MESSAGE_GONE, serial);
+}
+
+/* Threads come and go for ever: those beyond the limit share entries, two of which are needed, and no time is lost. */
+static void test_too_many_threads(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t wall[8] = {0};
+
+	tell_code(f, 1, "main");
+	tell_thread(f, 1, "MainThread");
+	tell_change(f, 1, 1, DT_STATE_RUNNING, NULL);
+	for (unsigned i = 0; i < 100; i++) {
+		if (i >= 2)
+			tell_gone(f, i);
+		tell_thread(f, i + 2, "worker");
+		tell_change(f, i + 2, 1, DT_STATE_SLEEPING, NULL);
+		tell_round(f, i * 10, i * 10 + 10);
+		tell_thread(f, i + 2, "it has another name now");
+	}
+	assert_int_equal(dt_collector_leave(f->collector, 1, 1000 * MS), 0);
+	assert_int_equal(dt_profile_counts(f->profile).threads, 4);
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		wall[run_at(f, i)->thread] += run_at(f, i)->wall_ns;
+	assert_int_equal(wall[1], 1000 * MS);
+	assert_int_equal(wall[2], 20 * MS);
+	assert_int_equal(wall[3] + wall[4], 99 * 20 * MS - 10 * MS); /* the last one had one round */
+	for (uint32_t id = 1; id <= 4; id++)
+		assert_int_equal(dt_profile_other(dt_profile_thread_at(f->profile, id)), id > 2);
+	assert_string_equal(dt_profile_text(f->profile, dt_profile_thread_at(f->profile, 3)->name), "other threads");
+}
+
+/* Stacks that are known stay what they are, those that are new are told as too many. */
+static void test_too_many_stacks(void **state)
+{
+	struct fixture *f = *state;
+	const char *const names[] = {"inner", "too many stacks", "inner", "too many stacks"};
+
+	tell_code(f, 1, "main");
+	tell_code(f, 2, "inner");
+	tell_code(f, 3, "another");
+	tell_thread(f, 1, "MainThread");
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	tell_round(f, 0, 10);
+	for (unsigned i = 1; i < 4; i++) {
+		struct dt_message_change *message = dt_ring_put(f->ring, sizeof(*message) + 2 * sizeof(uint64_t));
+
+		*message = (struct dt_message_change){
+		    .head = head(DT_MESSAGE_CHANGE, 1), .depth = 2, .state = DT_STATE_RUNNING};
+		message->frames[0] = (struct dt_told_frame){.code = 2, .line = i == 2 ? 20 : 100 + i};
+		message->frames[1] = (struct dt_told_frame){.code = 1, .line = i == 2 ? 21 : 100 + i};
+		tell_round(f, i * 10, i * 10 + 10);
+	}
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(dt_profile_counts(f->profile).runs, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(innermost(f, run_at(f, i)->stack), names[i]);
+		assert_int_equal(run_at(f, i)->wall_ns, 10 * MS);
+	}
+	assert_int_equal(run_at(f, 1)->stack, run_at(f, 3)->stack);
+	assert_int_equal(dt_profile_counts(f->profile).stacks, 4);
+}
+
+/* Ids of codes that are gone take no room, also where they are counted round. */
+static void test_later_codes(void **state)
+{
+	struct fixture *f = *state;
+	const char *const names[] = {"main", "after many", "counted round"};
+	const uint32_t ids[] = {1, UINT32_MAX - 1, 1}, oldest[] = {1, UINT32_MAX - 2, UINT32_MAX};
+
+	tell_thread(f, 1, "MainThread");
+	for (unsigned i = 0; i < 3; i++) {
+		struct dt_message_change *message;
+
+		tell_later_code(f, ids[i], oldest[i], names[i]);
+		message = dt_ring_put(f->ring, sizeof(*message) + sizeof(uint64_t));
+		*message = (struct dt_message_change){
+		    .head = head(DT_MESSAGE_CHANGE, 1), .depth = 1, .state = DT_STATE_RUNNING};
+		message->frames[0] = (struct dt_told_frame){.code = ids[i], .line = 20};
+		tell_round(f, i * 10, i * 10 + 10);
+	}
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_string_equal(innermost(f, run_at(f, i)->stack), names[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +404,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_settled, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_cpu_time, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_threads_come_and_go, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_later_codes, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_too_many_threads, set_up_limited, tear_down),
+	    cmocka_unit_test_setup_teardown(test_too_many_stacks, set_up_limited, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,35 @@ static void test_little_to_say(void **state)
 	}
 }
 
+/* What was too much to be kept apart is told, and a stack that was not kept is no true one. */
+static void test_limits(void **state)
+{
+	struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 9000 * EXAMPLE_MS);
+	struct dt_profile_thread other = {.process = 1, .ident = 2, .name = example_string(profile, DT_OTHER_THREADS)};
+	struct dt_profile_function mark = {.kind = DT_FUNCTION_MARK,
+					   .name = example_string(profile, DT_TOO_MANY_STACKS)};
+	struct dt_profile_run run = {.wall_ns = 1000 * EXAMPLE_MS, .samples = 100, .state = DT_STATE_RUNNING};
+	struct dt_profile_location location = {0};
+	struct golden golden;
+	uint32_t id;
+
+	(void)state;
+	assert_int_equal(dt_profile_add_thread(profile, &other, &run.thread), 0);
+	assert_int_equal(dt_profile_function(profile, &mark, &location.function), 0);
+	assert_int_equal(dt_profile_location(profile, &location, &id), 0);
+	assert_int_equal(dt_profile_stack(profile, 0, id, &run.stack), 0);
+	assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	render_to(golden_begin(&golden), profile, NULL, NULL);
+	assert_int_equal(fclose(golden.out), 0);
+	assert_non_null(strstr(golden.data, "Quality: fair, 90.0% of this time has a true stack"));
+	assert_non_null(strstr(golden.data, " other threads, 2\n"));
+	assert_non_null(strstr(golden.data, " [too many stacks]\n"));
+	assert_non_null(strstr(golden.data, "note: there were too many threads "));
+	assert_non_null(strstr(golden.data, "note: there were too many different stacks "));
+	free(golden.data);
+	dt_profile_free(profile);
+}
+
 /* A file may say anything of itself. */
 static void test_hostile_meta(void **state)
 {
@@ -204,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_example), cmocka_unit_test(test_little_to_say), cmocka_unit_test(test_hostile_meta),
 	    cmocka_unit_test(test_fits),    cmocka_unit_test(test_units),         cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

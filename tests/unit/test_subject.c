@@ -1,0 +1,272 @@
+/* What is told of a look: what is new and what has changed; nothing that a lost round has told counts as told. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+#include "record/collector.h"
+#include "record/message.h"
+#include "record/subject.h"
+#include "sample/recorder_inside.h"
+
+#define MS        UINT64_C(1000000)
+#define THREADS   3
+#define RING_SIZE ((size_t)4096)
+
+struct fixture {
+	struct dt_recorder recorder; /* whose threads are made up */
+	struct dt_recorded threads[THREADS];
+	struct dt_subject subject;
+	struct dt_tally tally;
+	struct dt_code codes[2];
+	struct dt_walk_frame frames[THREADS];
+	struct dt_ring *ring;
+	struct dt_profile *profile;
+	struct dt_collector *collector;
+	uint64_t now;
+};
+
+/* A look that has read all stacks: each thread is in the same function, on a line of its own. */
+static void look_fresh(struct fixture *f)
+{
+	for (size_t i = 0; i < THREADS; i++) {
+		f->frames[i] = (struct dt_walk_frame){.code = &f->codes[0], .line = (uint32_t)(10 + i)};
+		f->threads[i].frames = &f->frames[i];
+		f->threads[i].frame_count = 1;
+		f->threads[i].fresh = true;
+		f->threads[i].unseen = false;
+	}
+}
+
+/* One that has read none. */
+static void look_same(struct fixture *f)
+{
+	for (size_t i = 0; i < THREADS; i++)
+		f->threads[i].fresh = false;
+}
+
+static bool tell(struct fixture *f)
+{
+	f->now += 10 * MS;
+	return dt_subject_tell(&f->subject, f->ring, 0, f->now, &f->tally);
+}
+
+static void collect(struct fixture *f)
+{
+	size_t collected = 0;
+
+	assert_int_equal(dt_collector_drain(f->collector, f->ring, &collected), 0);
+}
+
+/* Lets a round find no room. */
+static void lose(struct fixture *f)
+{
+	struct dt_ring *ring = f->ring;
+
+	f->ring = dt_ring_new(RING_SIZE, RING_SIZE);
+	while (dt_ring_put(f->ring, 8))
+		;
+	dt_ring_publish(f->ring);
+	assert_false(tell(f));
+	dt_ring_free(f->ring);
+	f->ring = ring;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct dt_profile_process process = {.pid = 7};
+
+	assert_non_null(f);
+	for (uint32_t i = 0; i < THREADS; i++)
+		f->threads[i] = (struct dt_recorded){
+		    .serial = i + 1, .tid = (int)(100 + i), .state = DT_STATE_SLEEPING, .began = true};
+	f->recorder.threads = f->threads;
+	f->recorder.count = THREADS;
+	f->subject.number = 1;
+	f->subject.recorder = &f->recorder;
+	f->codes[0] = (struct dt_code){.id = 1, .oldest = 1, .name = "wait", .file = "a.py", .first_line = 1};
+	f->codes[1] = (struct dt_code){.id = 2, .oldest = 1, .name = "outermost", .file = "a.py", .first_line = 1};
+	f->ring = dt_ring_new(RING_SIZE, 1024 * RING_SIZE);
+	f->profile = dt_profile_new();
+	f->collector = dt_collector_new(f->profile, NULL);
+	*state = f;
+	return dt_collector_join(f->collector, 1, &process);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	dt_collector_free(f->collector);
+	dt_profile_free(f->profile);
+	dt_ring_free(f->ring);
+	free(f->subject.told_codes);
+	free(f->subject.threads);
+	free(f);
+	return 0;
+}
+
+/* Time of a thread with a stack, or with these flags. */
+static uint64_t time_of(const struct fixture *f, uint32_t thread, bool stack, uint8_t flags)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(f->profile);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		if (runs[i].thread == thread && !!runs[i].stack == stack && runs[i].flags == flags)
+			sum += runs[i].wall_ns;
+	return sum;
+}
+
+/* A stack that was in a lost round is not known: until it is read again the thread is unseen, whatever it was before.
+ */
+static void test_lost(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	look_same(f);
+	assert_true(tell(f)); /* nothing to tell */
+	collect(f);
+	look_fresh(f);
+	f->codes[0].name = "another";
+	f->codes[0].id = 3;
+	lose(f);
+	assert_int_equal(f->tally.lost, 1);
+	look_same(f);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(f->tally.unseen, THREADS);
+	look_same(f);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(f->tally.unseen, 2 * THREADS);
+	look_fresh(f);
+	assert_true(tell(f));
+	look_same(f);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(f->tally.unseen, 2 * THREADS);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	for (uint32_t i = 1; i <= THREADS; i++) {
+		assert_int_equal(time_of(f, i, true, 0), 40 * MS);
+		assert_int_equal(time_of(f, i, false, DT_RUN_UNSEEN), 30 * MS);
+	}
+	assert_string_equal(dt_profile_text(f->profile, dt_profile_function_at(f->profile, 2)->name), "another");
+}
+
+/* The same for one that was unseen when the round was lost, and has a stack with the collector. */
+static void test_lost_unseen(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	collect(f);
+	dt_recorder_begin(&f->recorder);
+	dt_recorded_unseen(&f->threads[0]);
+	lose(f);
+	dt_recorder_begin(&f->recorder);
+	dt_recorded_unseen(&f->threads[0]);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(time_of(f, 1, false, DT_RUN_UNSEEN), 20 * MS);
+}
+
+/* A round that is larger than the ring gets through. */
+static void test_large(void **state)
+{
+	struct fixture *f = *state;
+	const size_t depth = 5000;
+	struct dt_walk_frame *frames = calloc(depth, sizeof(*frames));
+
+	assert_non_null(frames);
+	for (size_t i = 0; i < depth; i++)
+		frames[i] = (struct dt_walk_frame){.code = &f->codes[0], .line = 10};
+	look_fresh(f);
+	for (size_t i = 0; i < THREADS; i++) {
+		f->threads[i].frames = frames;
+		f->threads[i].frame_count = depth;
+	}
+	assert_true(tell(f));
+	collect(f);
+	look_same(f);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(dt_profile_counts(f->profile).stacks, depth);
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		assert_int_equal(dt_profile_stack_at(f->profile, dt_profile_runs(f->profile)[i].stack)->depth, depth);
+	free(frames);
+}
+
+/* Of a stack that is too deep the outer frames are told, and that there are more: however deep it is, it grows from the
+ * same root. */
+static void test_deep(void **state)
+{
+	struct fixture *f = *state;
+	const size_t depth = DT_PROFILE_DEPTH + 1000;
+	struct dt_walk_frame *frames = calloc(depth, sizeof(*frames));
+	const struct dt_profile_stack *node;
+	uint32_t stack;
+
+	assert_non_null(frames);
+	for (size_t i = 0; i < depth; i++)
+		frames[i] = (struct dt_walk_frame){.code = &f->codes[i == depth - 1], .line = 10};
+	for (size_t i = 0; i < 5; i++) {
+		look_fresh(f);
+		f->threads[0].frames = frames + i;
+		f->threads[0].frame_count = depth - i;
+		assert_true(tell(f));
+		collect(f);
+	}
+	assert_int_equal(f->tally.torn, 5);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(time_of(f, 1, true, DT_RUN_TORN), 50 * MS);
+	assert_int_equal(time_of(f, 2, true, 0), 50 * MS);
+	assert_int_equal(dt_profile_counts(f->profile).stacks, DT_PROFILE_DEPTH + THREADS - 1);
+	stack = dt_profile_runs(f->profile)[0].stack;
+	for (node = dt_profile_stack_at(f->profile, stack); node->parent;)
+		node = dt_profile_stack_at(f->profile, node->parent);
+	assert_int_equal(dt_profile_location_at(f->profile, node->location)->function, 2);
+	assert_string_equal(dt_profile_text(f->profile, dt_profile_function_at(f->profile, 2)->name), "outermost");
+	free(frames);
+}
+
+/* Codes are told once, and again when ids have begun anew: the tables do not grow with the ids. */
+static void test_codes(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	collect(f);
+	bytes = f->subject.told_bytes;
+	for (uint32_t i = 1; i <= 100; i++) {
+		f->codes[0].id = f->codes[0].oldest = i * 10000000;
+		f->codes[0].first_line = i + 1;
+		look_fresh(f);
+		assert_true(tell(f));
+		collect(f);
+		assert_int_equal(dt_profile_counts(f->profile).functions, i + 1);
+	}
+	assert_int_equal(f->subject.told_bytes, bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_lost_unseen, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_large, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_codes, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
