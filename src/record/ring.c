@@ -32,10 +32,10 @@ struct piece {
 
 struct dt_ring {
 	size_t size, most;
+	_Atomic size_t had;              /* bytes of all pieces; changes when there is another one, or one less */
 	struct piece *into;              /* writer: the last one that is published */
 	struct piece *ahead;             /* writer: has the round that is being put; NULL: `into` has it */
 	_Alignas(64) struct piece *from; /* reader */
-	_Alignas(64) _Atomic size_t had; /* bytes of all pieces */
 };
 
 static struct piece *new_piece(struct dt_ring *ring, size_t size)
