@@ -32,10 +32,10 @@ struct piece {
 
 struct dt_ring {
 	size_t size, most;
-	_Atomic size_t had;              /* bytes of all pieces; changes when there is another one, or one less */
-	struct piece *into;              /* writer: the last one that is published */
-	struct piece *ahead;             /* writer: has the round that is being put; NULL: `into` has it */
-	_Alignas(64) struct piece *from; /* reader */
+	_Atomic size_t had;  /* bytes of all pieces; changes when there is another one, or one less */
+	struct piece *into;  /* writer: the last one that is published */
+	struct piece *ahead; /* writer: has the round that is being put; NULL: `into` has it */
+	struct piece *from;  /* reader */
 };
 
 static struct piece *new_piece(struct dt_ring *ring, size_t size)
@@ -65,7 +65,7 @@ static void free_piece(struct dt_ring *ring, struct piece *piece)
 
 struct dt_ring *dt_ring_new(size_t size, size_t most)
 {
-	struct dt_ring *ring = aligned_alloc(64, sizeof(*ring));
+	struct dt_ring *ring = malloc(sizeof(*ring));
 
 	if (!ring)
 		return NULL;
