@@ -20,7 +20,7 @@
 #define ATTEMPTS_MOVING 1000 /* the same of threads that begin and end all the time, where they can be stopped */
 #define BETWEEN_TRIES   5    /* looks at a thread that is just entering; a real one is past it by then */
 #define BROKEN_TRIES    12   /* looks at a thread or list that leads nowhere */
-#define LABEL_TRIES     3    /* looks whose states were of another moment than their stacks */
+#define LABEL_TRIES     2    /* looks whose states were of another moment than their stacks */
 #define AMBIGUOUS_TRIES 3    /* looks at a suspect that may be run by another thread, before everybody is suspect */
 #define UNKNOWN_TRIES   8    /* attempts that meet the same suspect who cannot be told */
 #define PROGRESS_NS     200000000u /* to wait for a thread to get on */
@@ -303,6 +303,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 {
 	enum dt_verdict verdict = DT_AGAIN;
 	uint64_t first_switches = 0;
+	unsigned skewed;
 	int rc = 0;
 
 	s->look = (struct dt_look){.image = s->image};
@@ -312,6 +313,7 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	s->between = s->broken = s->unknown = s->ambiguous = s->skewed = 0;
 	for (int i = 0; verdict == DT_AGAIN && !tried_enough(s, i, first_switches); i++) {
 		s->holds.insist = i >= INSISTING;
+		skewed = s->skewed;
 		rc = attempt(s, &verdict);
 		if (i == 0)
 			first_switches = dt_suspects_switches(&s->suspects);
@@ -319,6 +321,8 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 			break;
 		if (rc < 0)
 			verdict = DT_AGAIN;
+		if (verdict == DT_AGAIN && s->skewed != skewed)
+			i = -1; /* that a look could be proven is no reason to give up sooner */
 	}
 	if (rc == 0 && verdict != DT_PROVEN)
 		rc = dt_look_until_agreed(s);
