@@ -202,10 +202,13 @@ static bool stays_unknown(struct dt_sampler *s)
 }
 
 /* Were the states read while the stacks still stood? Who goes on in a call without Python changes his state alone: that
- * is as true with this stack as it was before. */
+ * is as true with this stack as it was before. Where everybody is suspect somebody always moves: then it is not asked.
+ */
 static bool of_one_moment(struct dt_sampler *s)
 {
-	return !s->labelled || stood_still(s) || ++s->skewed > LABEL_TRIES;
+	if (!s->labelled || !s->suspects.counted || s->suspects.everybody || s->python->layout.free_threaded)
+		return true;
+	return stood_still(s) || ++s->skewed > LABEL_TRIES;
 }
 
 static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
