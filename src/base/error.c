@@ -44,3 +44,10 @@ void dt_hint(struct dt_error *err, const char *format, ...)
 	if (written < 0 || (size_t)written >= room)
 		err->hint[length] = '\0';
 }
+
+int dt_fail_files(struct dt_error *err, int pid)
+{
+	dt_fail(err, DT_ERUNTIME, "process %d cannot be looked at: no more files can be opened", pid);
+	dt_hint(err, "'ulimit -Hn' shows how many may be; root can raise it: 'prlimit --nofile=65536 -- darter ...'");
+	return DT_ERUNTIME;
+}

@@ -16,4 +16,7 @@ int dt_fail(struct dt_error *err, int code, const char *format, ...) __attribute
  */
 void dt_hint(struct dt_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* There are no descriptors left for a process: each of a recording takes some. Returns DT_ERUNTIME. */
+int dt_fail_files(struct dt_error *err, int pid);
+
 #endif

@@ -58,14 +58,6 @@ static bool no_more_files(void)
 	return false;
 }
 
-/* Each process of a recording takes descriptors. */
-static int explain_descriptors(int pid, struct dt_error *err)
-{
-	dt_fail(err, DT_ERUNTIME, "process %d cannot be looked at: no more files can be opened", pid);
-	dt_hint(err, "'ulimit -Hn' shows how many may be; root can raise it: 'prlimit --nofile=65536 -- darter ...'");
-	return DT_ERUNTIME;
-}
-
 static int learn_program(struct dt_target *target, struct dt_error *err)
 {
 	int pid = target->proc.pid;
@@ -184,7 +176,7 @@ static int attach(struct dt_target *target, int pid, struct dt_target **result, 
 	}
 	if (rc < 0) {
 		if (no_more_files())
-			rc = explain_descriptors(pid, err);
+			rc = dt_fail_files(err, pid);
 		dt_release(target);
 		return rc;
 	}

@@ -282,6 +282,9 @@ static int explain(struct dt_sampler *s, int rc, struct dt_error *err)
 			pid);
 		dt_hint(err, "try again in a moment");
 		return DT_EAGAIN;
+	case -EMFILE:
+	case -ENFILE:
+		return dt_fail_files(err, pid);
 	case -EPERM:
 	case -EACCES:
 		return dt_fail(err, DT_EPERMISSION, "the memory of process %d may not be read", pid);
