@@ -7,13 +7,13 @@
  */
 #include "base/patience.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/event.h"
+#include "base/small_file.h"
 #include "base/util.h"
 
 #define STACK ((size_t)1 << 20) /* below the size of a huge page: clearing one would take longer than a whole look */
@@ -101,15 +101,10 @@ static bool blocked(pid_t tid)
 {
 	char path[64], text[512];
 	const char *end;
-	ssize_t got;
-	dt_auto_close int fd = -1;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
+	if (dt_small_file(path, text, sizeof(text)) <= 0)
 		return true;
-	text[got] = '\0';
 	end = strrchr(text, ')');
 	return !end || strncmp(end, ") R", 3) != 0;
 }

@@ -1,8 +1,9 @@
 /* Clocks and numbers. */
 #include "base/util.h"
 
-#include <fcntl.h>
 #include <time.h>
+
+#include "base/small_file.h"
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -50,14 +51,7 @@ bool dt_parse_u64(const char *text, uint64_t max, uint64_t *value)
 uint64_t dt_own_rss(void)
 {
 	char text[128];
-	ssize_t got;
-	const char *space;
-	dt_auto_close int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	const char *space = dt_small_file("/proc/self/statm", text, sizeof(text)) > 0 ? strchr(text, ' ') : NULL;
 
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
-		return 0;
-	text[got] = '\0';
-	space = strchr(text, ' ');
 	return space ? strtoull(space, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }

@@ -117,6 +117,9 @@ void dt_record_write_now(struct dt_record_run *run);
 void dt_record_rotate(struct dt_record_run *run);
 void dt_record_check_disk(struct dt_record_run *run);
 void dt_record_finish(struct dt_record_run *run, bool last);
+
+/* Figures of a recording behind those of the ones before it. */
+void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_status *status);
 void dt_record_tell(struct dt_record_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Until it ends; returns the exit code (record_run.c). */

@@ -295,7 +295,7 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		dt_data_remove(&run->data);
 }
 
-static void add_status(struct dt_record_status *sum, const struct dt_record_status *status)
+void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_status *status)
 {
 	sum->duration_ns += status->duration_ns;
 	sum->rounds += status->rounds;
@@ -332,7 +332,7 @@ void dt_record_rotate(struct dt_record_run *run)
 	dt_record_join_again(run, recording);
 	dt_record_finish(&old, false);
 	dt_record_status(old.recording, &status);
-	add_status(&run->before, &status);
+	dt_record_add_status(&run->before, &status);
 	dt_record_free(old.recording);
 	free(old.output);
 	run->files = old.files;

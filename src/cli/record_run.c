@@ -130,22 +130,11 @@ static void put_json(struct dt_record_run *run)
 					  .file_count = run->file_count,
 					  .failures = run->failures.list,
 					  .failure_count = run->failures.count};
-	const struct dt_record_status *before = &run->before;
 	struct dt_record_status *status = &result.status;
 
 	dt_record_status(run->recording, status);
 	status->joined = run->joined;
-	status->duration_ns += before->duration_ns;
-	status->rounds += before->rounds;
-	status->samples += before->samples;
-	status->late += before->late;
-	status->unseen += before->unseen;
-	status->settled += before->settled;
-	status->torn += before->torn;
-	status->lost += before->lost;
-	status->stops += before->stops;
-	status->stopped_ns += before->stopped_ns;
-	status->cpu_ns += before->cpu_ns;
+	dt_record_add_status(status, &run->before);
 	dt_signals_at_once("", NULL, DT_EXIT_FAILED, true);
 	if (dt_render_record_json(&result, stdout) || fflush(stdout))
 		dt_output_failed();

@@ -13,9 +13,7 @@
 
 #include "base/util.h"
 
-#define SAME_NS                                                                                                        \
-	UINT64_C(300000000) /* who ends a session or a group sends several signals: in this time they are one          \
-			     */
+#define SAME_NS UINT64_C(300000000) /* in which several signals are one: who ends a group sends some */
 
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD, SIGQUIT, SIGXFSZ, SIGPIPE};
 

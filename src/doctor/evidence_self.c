@@ -9,10 +9,10 @@
 #include <sys/uio.h>
 
 #include "base/shell.h"
+#include "base/small_file.h"
 #include "base/user.h"
 #include "base/util.h"
 #include "doctor/refusal.h"
-#include "doctor/small_file.h"
 
 /* The kernel gives the first user namespace this fixed number. */
 #define INITIAL_USER_NS "user:[4026531837]"

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/small_file.h"
 #include "base/user.h"
 #include "base/util.h"
 #include "doctor/refusal.h"
-#include "doctor/small_file.h"
 
 #define MAP_SIZE 4096
 

@@ -8,12 +8,12 @@
  * looked at again after a while that grows with its age; of some in turn it is asked each time whether another program
  * runs there now.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/regex.h"
+#include "base/small_file.h"
 #include "base/util.h"
 #include "lib/host.h"
 #include "python/find.h"
@@ -69,15 +69,8 @@ static int out_of_memory(struct dt_error *err)
 static uint64_t last_pid(void)
 {
 	char text[128];
-	ssize_t got;
-	const char *space;
-	dt_auto_close int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	const char *space = dt_small_file("/proc/loadavg", text, sizeof(text)) > 0 ? strrchr(text, ' ') : NULL;
 
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
-		return 0;
-	text[got] = '\0';
-	space = strrchr(text, ' ');
 	return space ? strtoull(space + 1, NULL, 10) : 0;
 }
 

@@ -77,7 +77,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 /* The CPU that it is to be looked at on; -1: any, or none. */
 static int cpu_of(const struct dt_subject *subject)
 {
-	if (subject->stage != DT_STAGE_AWAY && (subject->stage != DT_STAGE_TODO || !subject->active))
+	if (subject->stage != DT_STAGE_AWAY && (subject->stage != DT_STAGE_NEXT || !subject->active))
 		return -1;
 	return subject->tries <= MOVES ? dt_recorder_cpu(subject->recorder) : -1;
 }
@@ -165,13 +165,13 @@ static void look_at_all(const struct moment *m)
 	struct dt_subject *subject;
 
 	for (subject = m->list; subject; subject = subject->next) {
-		subject->stage = DT_STAGE_TODO;
+		subject->stage = DT_STAGE_NEXT;
 		subject->tries = 0;
 		subject->standing = false;
 	}
 	go_round(m);
 	for (subject = m->list; subject; subject = subject->next)
-		if (subject->stage == DT_STAGE_TODO)
+		if (subject->stage == DT_STAGE_NEXT)
 			take(m, subject, SHORT);
 	go_round(m);
 	for (subject = m->list; subject; subject = subject->next)

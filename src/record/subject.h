@@ -19,7 +19,7 @@ struct dt_tally {
 
 /* How far a round has come with a process. */
 enum dt_stage {
-	DT_STAGE_TODO,
+	DT_STAGE_NEXT, /* it has not been looked at */
 	DT_STAGE_AWAY, /* its thread runs on another CPU */
 	DT_STAGE_HARD, /* the long way is needed */
 	DT_STAGE_DONE,

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "darter/darter.h"
+#include "record.h"
 
 #define SECONDS 1.0
 
@@ -68,11 +68,7 @@ int main(int argc, char **argv)
 		return 2;
 	options.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	options.rate = strtod(argv[2], NULL);
-	for (int i = 3; i < argc; i++) {
-		options.no_perch = options.no_perch || strcmp(argv[i], "no-perch") == 0;
-		if (strcmp(argv[i], "never-pause") == 0)
-			options.pause = DT_PAUSE_NEVER;
-	}
+	record_words(argc, argv, 3, &options);
 	keeper = gettid();
 	rc = dt_record(&options, &recording, &err);
 	if (rc == 0)

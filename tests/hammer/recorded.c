@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "profile/file.h"
+#include "record.h"
 #include "rules.h"
 
 struct tally {
@@ -19,24 +20,6 @@ struct tally {
 	uint64_t wall_ns, unseen_ns;
 	char first[1024];
 };
-
-static int record(int pid, const struct dt_record_options *options, double seconds, struct dt_record_status *status,
-		  struct dt_error *err)
-{
-	struct dt_recording *recording;
-	int rc = dt_record(options, &recording, err);
-
-	if (rc < 0)
-		return rc;
-	rc = dt_record_add(recording, pid, 60, err);
-	if (rc == 0)
-		rc = dt_record_tend(recording, seconds, NULL, NULL, err);
-	if (rc == 0)
-		rc = dt_record_end(recording, err);
-	dt_record_status(recording, status);
-	dt_record_free(recording);
-	return rc;
-}
 
 /* The frames of a stack as dump shows them, innermost first. The caller frees them. */
 static struct dt_frame *frames_of(const struct dt_profile *profile, uint32_t stack, size_t *count)
@@ -157,14 +140,8 @@ int main(int argc, char **argv)
 	}
 	options.rate = strtod(argv[3], NULL);
 	options.fd = fileno(file);
-	for (int i = 5; i < argc; i++) {
-		options.no_perch = options.no_perch || !strcmp(argv[i], "no-perch");
-		if (!strcmp(argv[i], "never-pause"))
-			options.pause = DT_PAUSE_NEVER;
-		if (!strcmp(argv[i], "always-pause"))
-			options.pause = DT_PAUSE_ALWAYS;
-	}
-	rc = record((int)strtol(argv[1], NULL, 10), &options, strtod(argv[4], NULL), &status, &err);
+	record_words(argc, argv, 5, &options);
+	rc = record(argv[1], &options, strtod(argv[4], NULL), &status, &err);
 	if (rc == 0)
 		rc = check(file, argv[2], &status, &err);
 	if (rc < 0)

@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "profile/file.h"
+#include "record.h"
 
 #define NAMES 32
 
@@ -75,25 +76,6 @@ static void print_shares(const struct shares *shares, const struct dt_record_sta
 	       status->stops, status->stopped_ns, status->cpu_ns, status->duration_ns, status->rung, status->why);
 }
 
-static int record(char *pids, const struct dt_record_options *options, double seconds, struct dt_record_status *status,
-		  struct dt_error *err)
-{
-	struct dt_recording *recording;
-	int rc = dt_record(options, &recording, err);
-
-	if (rc < 0)
-		return rc;
-	for (char *pid = strtok(pids, ","); pid && rc == 0; pid = strtok(NULL, ","))
-		rc = dt_record_add(recording, (int)strtol(pid, NULL, 10), 60, err);
-	if (rc == 0)
-		rc = dt_record_tend(recording, seconds, NULL, NULL, err);
-	if (rc == 0)
-		rc = dt_record_end(recording, err);
-	dt_record_status(recording, status);
-	dt_record_free(recording);
-	return rc;
-}
-
 int main(int argc, char **argv)
 {
 	struct dt_record_options options = {0};
@@ -114,13 +96,7 @@ int main(int argc, char **argv)
 	options.fd = fileno(file);
 	for (char *name = strtok(argv[4], ","); name && shares.count < NAMES; name = strtok(NULL, ","))
 		shares.names[shares.count++] = name;
-	for (int i = 5; i < argc; i++) {
-		options.no_perch = options.no_perch || !strcmp(argv[i], "no-perch");
-		if (!strcmp(argv[i], "never-pause"))
-			options.pause = DT_PAUSE_NEVER;
-		if (!strcmp(argv[i], "always-pause"))
-			options.pause = DT_PAUSE_ALWAYS;
-	}
+	record_words(argc, argv, 5, &options);
 	rc = record(argv[1], &options, strtod(argv[3], NULL), &status, &err);
 	if (rc == 0) {
 		rewind(file);

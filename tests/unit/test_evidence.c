@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "doctor/refusal.h"
-#include "doctor/small_file.h"
+#include "base/small_file.h"
 
 static void status_fields_are_found_by_name(void **state)
 {

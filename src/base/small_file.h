@@ -1,6 +1,6 @@
-/* Reading small files of the kernel, and fields out of their text. The inside of src/doctor. */
-#ifndef DT_DOCTOR_SMALL_FILE_H
-#define DT_DOCTOR_SMALL_FILE_H
+/* Reading small files of the kernel, and fields out of their text. */
+#ifndef DT_BASE_SMALL_FILE_H
+#define DT_BASE_SMALL_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

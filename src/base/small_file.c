@@ -1,5 +1,5 @@
 /* Small files of the kernel: see small_file.h. */
-#include "doctor/small_file.h"
+#include "base/small_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
