@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/small_file.h"
 #include "base/util.h"
 #include "doctor/refusal.h"
-#include "base/small_file.h"
 
 static void status_fields_are_found_by_name(void **state)
 {
