@@ -20,7 +20,9 @@
 #define BLOCK_PAGES ((size_t)256)
 #define BLOCKS      (PAGE_LIMIT / BLOCK_PAGES)
 #define BATCH       1024
-#define KEEP_LOOKS  2 /* a page that was not asked for in so many looks is not fetched ahead any more */
+#define KEEP_LOOKS  2  /* a page that was not asked for in so many looks is not fetched ahead any more */
+#define KEEP_LONGER 32 /* where there are few pages: one more with the others costs less than one that is missed */
+#define FEW_PAGES   32
 #define FIRST_SLOTS ((size_t)1024)
 
 struct slot {
@@ -333,6 +335,7 @@ void dt_image_prefetch(struct dt_mem *mem)
 	struct page *pages = image->before.items;
 	size_t count = image->before.count;
 	size_t sorted = 1;
+	uint32_t keep = count <= FEW_PAGES ? KEEP_LONGER : KEEP_LOOKS;
 
 	if (!image->pool->store)
 		return;
@@ -341,7 +344,7 @@ void dt_image_prefetch(struct dt_mem *mem)
 	if (sorted < count)
 		qsort(pages, count, sizeof(*pages), by_address);
 	for (size_t i = 0; i < count; i++) {
-		if (!pages[i].there || image->look - pages[i].asked > KEEP_LOOKS)
+		if (!pages[i].there || image->look - pages[i].asked > keep)
 			continue;
 		if (enter_page(image, pages[i].address, pages[i].asked) < 0)
 			break;

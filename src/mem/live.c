@@ -15,6 +15,7 @@
 #include "mem/reader.h"
 
 #define BATCH      1024              /* IOV_MAX of the kernel */
+#define FEW        32                /* ranges, which several threads may read at once */
 #define BATCH_SIZE ((size_t)1 << 30) /* the kernel cuts a call at 2 GiB, which would look like a fault */
 
 struct live {
@@ -23,7 +24,7 @@ struct live {
 	int proc_dir; /* borrowed */
 	int file;     /* /proc/PID/mem once process_vm_readv was refused, else -1 */
 	int witness;  /* the same of dt_live_watch(), else -1. Never read through: permission is asked for anew */
-	struct iovec local[BATCH], remote[BATCH];
+	struct iovec local[BATCH], remote[BATCH]; /* for the one thread that reads many ranges at once */
 };
 
 static int read_file(struct live *live, const struct dt_range *range)
@@ -78,18 +79,33 @@ static bool turn_to_file(struct live *live, int *rc)
 }
 
 /* How many ranges one call may take: at least one. */
-static size_t fill_batch(struct live *live, const struct dt_range *ranges, size_t count)
+static size_t fill(struct iovec *local, struct iovec *remote, size_t most, const struct dt_range *ranges, size_t count)
 {
 	size_t total = 0, n;
 
-	for (n = 0; n < count && n < BATCH; n++) {
+	for (n = 0; n < count && n < most; n++) {
 		if (n && ranges[n].size > BATCH_SIZE - total)
 			break;
 		total += ranges[n].size;
-		live->local[n] = (struct iovec){ranges[n].buffer, ranges[n].size};
-		live->remote[n] = (struct iovec){(void *)(uintptr_t)ranges[n].address, ranges[n].size};
+		local[n] = (struct iovec){ranges[n].buffer, ranges[n].size};
+		remote[n] = (struct iovec){(void *)(uintptr_t)ranges[n].address, ranges[n].size};
 	}
 	return n;
+}
+
+/* The threads that stop others ask something of their own while somebody else looks: see pause.c. */
+static ssize_t call_few(const struct live *live, const struct dt_range *ranges, size_t count, size_t *batch)
+{
+	struct iovec local[FEW], remote[FEW];
+
+	*batch = fill(local, remote, FEW, ranges, count);
+	return process_vm_readv(live->pid, local, *batch, remote, *batch, 0);
+}
+
+static ssize_t call_many(struct live *live, const struct dt_range *ranges, size_t count, size_t *batch)
+{
+	*batch = fill(live->local, live->remote, BATCH, ranges, count);
+	return process_vm_readv(live->pid, live->local, *batch, live->remote, *batch, 0);
 }
 
 /* The number of leading ranges that `bytes` bytes cover; the kernel stops at the first byte that it cannot read. */
@@ -113,8 +129,8 @@ static ssize_t gather(struct dt_mem *mem, const struct dt_range *ranges, size_t 
 
 		if (ranges[done].size > BATCH_SIZE)
 			return done ? (ssize_t)done : -EINVAL;
-		batch = fill_batch(live, ranges + done, count - done);
-		got = process_vm_readv(live->pid, live->local, batch, live->remote, batch, 0);
+		got = count - done <= FEW ? call_few(live, ranges + done, count - done, &batch)
+					  : call_many(live, ranges + done, count - done, &batch);
 		mem->stats.calls++;
 		if (got < 0) {
 			int rc = -errno;

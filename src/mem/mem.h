@@ -49,7 +49,8 @@ struct dt_mem_stats {
 struct dt_mem_stats dt_mem_stats(const struct dt_mem *mem);
 
 /* A live process. proc_dir is a descriptor of /proc/PID (borrowed, must outlive the reader). Where process_vm_readv is
- * refused (EPERM or ENOSYS: a seccomp filter on us, not the target's permissions) /proc/PID/mem is read instead. */
+ * refused (EPERM or ENOSYS: a seccomp filter on us, not the target's permissions) /proc/PID/mem is read instead.
+ * Several threads may read at once, all but one of them up to 32 ranges in one call. */
 int dt_mem_open_live(int pid, int proc_dir, struct dt_mem **mem);
 
 /* After an exec the same addresses may hold another program. dt_live_watch() remembers the memory that the process has

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,49 @@ static void test_live(void **state)
 	assert_true(dt_mem_stats(child->mem).calls <= stats.calls + 6);
 	end_child(child);
 	assert_int_equal(dt_mem_read(child->mem, (uint64_t)(uintptr_t)area, &stats, 8), -ESRCH);
+}
+
+/* Each has words of its own, and counts those that it did not ask for. */
+struct pupil {
+	struct dt_mem *mem;
+	uint64_t words[4];
+	size_t wrong;
+};
+
+static void *read_own(void *context)
+{
+	struct pupil *pupil = context;
+
+	for (int i = 0; i < 100000; i++) {
+		uint64_t found[4] = {0};
+		struct dt_range ranges[4];
+
+		for (size_t k = 0; k < 4; k++)
+			ranges[k] = (struct dt_range){(uintptr_t)&pupil->words[k], &found[k], sizeof(found[k])};
+		if (dt_mem_gather(pupil->mem, ranges, 4) != 4 || memcmp(found, pupil->words, sizeof(found)) != 0)
+			pupil->wrong++;
+	}
+	return NULL;
+}
+
+/* Who stops a thread asks something of its own, while others look. */
+static void test_two_threads_read_at_once(void **state)
+{
+	struct pupil pupils[2] = {{.words = {1, 2, 3, 4}}, {.words = {5, 6, 7, 8}}};
+	dt_auto_close int dir = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dt_mem *mem;
+	pthread_t threads[2];
+
+	(void)state;
+	assert_int_equal(dt_mem_open_live(getpid(), dir, &mem), 0);
+	for (size_t i = 0; i < 2; i++) {
+		pupils[i].mem = mem;
+		assert_int_equal(pthread_create(&threads[i], NULL, read_own, &pupils[i]), 0);
+	}
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(pupils[0].wrong + pupils[1].wrong, 0);
+	dt_mem_free(mem);
 }
 
 static void test_an_end_replaces_memory(void **state)
@@ -402,6 +446,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_live, setup, teardown),
+	    cmocka_unit_test(test_two_threads_read_at_once),
 	    cmocka_unit_test_setup_teardown(test_an_end_replaces_memory, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_an_exec_replaces_memory, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_nothing_to_watch, setup, teardown),
