@@ -40,7 +40,7 @@ test-full: test-builds ## run every proof at its full size; figures go to bench/
 bench: ## measure against other profilers (ONLY=record: one part); figures go to bench/RESULTS.md
 	@scripts/setup bench
 	@scripts/configure build-bench --buildtype=release -Dtests=false
-	@ninja -C build-bench --quiet darter bench/take bench/gather
+	@ninja -C build-bench --quiet darter bench/take bench/gather bench/nap
 	@$(PYTHON) bench/run.py --full $(ONLY)
 
 lint: ## clang-format, clang-tidy, cppcheck
