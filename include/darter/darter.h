@@ -395,6 +395,10 @@ DT_API int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_a
  * that it need not be. Cheap enough for 50 times a second. The list lives until the next call. */
 DT_API int dt_arrivals_ask(struct dt_arrivals *arrivals, const int **pids, size_t *count, struct dt_error *err);
 
+/* How many seconds may pass until it is asked again, for a process to be told within 50 ms of its beginning; infinity:
+ * nobody is awaited. */
+DT_API double dt_arrivals_rest(const struct dt_arrivals *arrivals);
+
 /* What became of a process: 0 or DT_E*. One that is no Python, or not yet, is told again now and then, as it may become
  * another program; also one that was never told, such as a child that was there from the beginning. The children of one
  * that joined (0) count, too. */

@@ -13,9 +13,8 @@
 #include "cli/terminal.h"
 
 #define NS_PER_S 1e9
-#define STEP_S   0.1   /* between two looks at how it goes, when nobody is awaited */
+#define STEP_S   0.2   /* between two looks at how it goes, when nobody is awaited */
 #define END_S    0.02  /* when a program that we started may end: its user waits for us */
-#define AWAIT_S  0.005 /* when children or namesakes may come: reading one number of the kernel's, 10 us each time */
 #define HASTE_S  0.002 /* while a program is starting */
 #define HASTE_NS 300000000u
 
@@ -29,9 +28,9 @@ static double step(const struct dt_record_run *run)
 {
 	const struct dt_record_command *command = run->command;
 	bool starting = run->program.pid && !run->joined && dt_clock_ns() - run->began_ns < HASTE_NS;
-	bool awaiting = run->arriving.children || run->arriving.all || run->arriving.name_count;
-	double most = starting ? HASTE_S : awaiting ? AWAIT_S : run->program.pid ? END_S : STEP_S;
+	double most = starting ? HASTE_S : run->program.pid ? END_S : STEP_S;
 
+	most = DT_MIN(most, dt_arrivals_rest(run->arrivals));
 	if (command->duration > 0)
 		most = DT_MIN(most, command->duration - since(run->began_ns));
 	if (command->rotate > 0)

@@ -8,12 +8,14 @@
  * looked at again after a while that grows with its age; of some in turn it is asked each time whether another program
  * runs there now.
  */
+#include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/regex.h"
-#include "base/small_file.h"
 #include "base/util.h"
 #include "lib/host.h"
 #include "python/find.h"
@@ -26,6 +28,9 @@
 #define YOUNG_NS  (10 * NS_PER_S)  /* older ones are looked at when another program has begun in them */
 #define OF_AGE    8                /* a candidate waits for this part of its age */
 #define EXE_ASKED 16               /* candidates of which it is asked at a time whether another program has begun */
+#define LIVELY_NS NS_PER_S         /* after a process has begun others are believed to follow */
+#define HASTE_S   0.005            /* between two questions then */
+#define REST_S    0.02
 
 struct known {
 	int pid, parent;
@@ -56,6 +61,8 @@ struct dt_arrivals {
 	size_t told_capacity;
 	uint64_t listed_ns, rest_ns; /* when they were listed, and for how long they are not listed again */
 	uint64_t last_pid;           /* 0: not known */
+	uint64_t lively_ns;          /* until when others are believed to come */
+	int loadavg;                 /* the file, which is asked many times a second */
 	struct dt_arena arena;
 	struct dt_find_cache *cache;
 };
@@ -66,11 +73,14 @@ static int out_of_memory(struct dt_error *err)
 }
 
 /* The number that the kernel gave away last, to a process or a thread: 0 if it does not tell. */
-static uint64_t last_pid(void)
+static uint64_t last_pid(const struct dt_arrivals *a)
 {
 	char text[128];
-	const char *space = dt_small_file("/proc/loadavg", text, sizeof(text)) > 0 ? strrchr(text, ' ') : NULL;
+	ssize_t length = a->loadavg < 0 ? -1 : pread(a->loadavg, text, sizeof(text) - 1, 0);
+	const char *space;
 
+	text[DT_MAX(length, 0)] = '\0';
+	space = strrchr(text, ' ');
 	return space ? strtoull(space + 1, NULL, 10) : 0;
 }
 
@@ -218,9 +228,11 @@ static int take_new(struct dt_arrivals *a, struct dt_error *err)
 
 	if (now - a->listed_ns < a->rest_ns)
 		return 0;
-	last = last_pid();
+	last = last_pid(a);
 	if (last && last == a->last_pid && now - a->listed_ns < LIST_NS)
 		return 0;
+	if (last != a->last_pid)
+		a->lively_ns = now + LIVELY_NS;
 	a->last_pid = last;
 	a->listed_ns = now;
 	rc = list_processes(a, false, err);
@@ -332,6 +344,20 @@ void dt_arrivals_told(struct dt_arrivals *a, int pid, int code)
 		known->tree = true;
 }
 
+double dt_arrivals_rest(const struct dt_arrivals *a)
+{
+	uint64_t now = dt_clock_ns();
+
+	if (!wanted(a) && !a->count)
+		return INFINITY;
+	if (now < a->lively_ns)
+		return HASTE_S;
+	for (size_t i = 0; i < a->count; i++)
+		if (!a->candidates[i].joined && now < a->candidates[i].since_ns + LIVELY_NS)
+			return HASTE_S;
+	return REST_S;
+}
+
 bool dt_arrivals_rooted(const struct dt_arrivals *a)
 {
 	for (size_t i = 0; i < a->options.root_count; i++) {
@@ -346,6 +372,19 @@ bool dt_arrivals_rooted(const struct dt_arrivals *a)
 			return true;
 	}
 	return false;
+}
+
+/* A process that was there, a shell say, may become one that is looked for: it is asked for its program, no more. */
+static int watch_all(struct dt_arrivals *a, struct dt_error *err)
+{
+	for (size_t i = 0; i < a->known_count; i++) {
+		if (a->known[i].pid == getpid())
+			continue;
+		if (add_candidate(a, a->known[i].pid, a->known[i].tree) < 0)
+			return out_of_memory(err);
+		a->candidates[a->count - 1].since_ns = 0;
+	}
+	return 0;
 }
 
 int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_arrivals **result, struct dt_error *err)
@@ -363,10 +402,14 @@ int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_arrivals
 		rc = out_of_memory(err);
 	for (; rc == 0 && a->regex_count < options->name_count; a->regex_count += rc == 0)
 		rc = dt_regex_compile(options->names[a->regex_count], &a->regexes[a->regex_count], err);
-	a->last_pid = last_pid();
+	a->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	a->last_pid = last_pid(a);
 	a->listed_ns = dt_clock_ns();
+	a->lively_ns = a->listed_ns + LIVELY_NS;
 	if (rc == 0 && wanted(a))
 		rc = list_processes(a, true, err);
+	if (rc == 0 && (options->all || options->name_count))
+		rc = watch_all(a, err);
 	if (rc < 0) {
 		dt_arrivals_free(a);
 		return rc;
@@ -381,6 +424,8 @@ void dt_arrivals_free(struct dt_arrivals *a)
 		return;
 	for (size_t i = 0; i < a->regex_count; i++)
 		regfree(&a->regexes[i]);
+	if (a->loadavg >= 0)
+		close(a->loadavg);
 	free(a->regexes);
 	free(a->known);
 	free(a->candidates);

@@ -13,8 +13,8 @@
 #define RATE      100.0
 #define MOST_RATE 1e6
 #define NS_PER_S  UINT64_C(1000000000)
-#define STEP_NS   100000000                 /* between two looks into the rings, which hold more than that */
-#define BLOCK_NS  (NS_PER_S - NS_PER_S / 5) /* what a kill may cost: with the step less than a second */
+#define STEP_NS   200000000           /* between two looks into the rings, which hold more than that */
+#define BLOCK_NS  (7 * NS_PER_S / 10) /* what a kill may cost: with the step less than a second */
 
 static uint64_t process_cpu_ns(void)
 {

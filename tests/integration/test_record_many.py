@@ -7,6 +7,7 @@ import re
 import resource
 import statistics
 import subprocess
+import time
 
 from darter_file import Recording
 from harness import SYSTEM, TARGETS, alone, darter, limit, need_program, pageless, record_figure, size, target, wait_for
@@ -78,6 +79,54 @@ def test_children_that_live_for_a_moment():
                       f"{late[-1]:.1f} ms (worst); {len(found)} of {count} were recorded")
 
 
+def reads_of(pid):
+    """How often a process, all of its threads, has read a file."""
+    with open(f"/proc/{pid}/io") as file:
+        return int(re.search(r"^syscr: (\d+)", file.read(), re.M)[1])
+
+
+def test_processes_that_sleep():
+    """Of one that has not run since, the kernel is asked one thing, even if the round takes longer than a moment."""
+    count, rate, seconds = 100, 20, 2
+    with target(SYSTEM, "family.py", str(count)) as program, folder() as here:
+        with Recorder(["-s", "-r", str(rate), "-o", "a.darter", program.pid], here) as recorder:
+            wait_for(lambda: len(processes(here / "a.darter")) == count + 1, "all of them are recorded")
+            before = reads_of(recorder.process.pid)
+            time.sleep(seconds)
+            asked = reads_of(recorder.process.pid) - before
+            recorder.end()
+    # Besides, the keeper reads one number 200 times a second at most.
+    looks = count * rate * seconds
+    assert looks / 10 < asked < looks * 2, (asked, looks)
+
+
+NAPS = """
+import sys, threading, time
+def nap():
+    while True: time.sleep(0.005)
+for _ in range(int(sys.argv[1])): threading.Thread(target=nap, daemon=True).start()
+print("ready", flush=True)
+nap()
+"""
+
+
+def test_threads_that_mostly_sleep():
+    """A round takes longer than a moment: that makes nobody run who slept all the time but for some microseconds."""
+    with folder() as here:
+        (here / "naps.py").write_text(NAPS)
+        program = subprocess.Popen([*SYSTEM.argv, here / "naps.py", "50"], stdout=subprocess.PIPE, text=True)
+        try:
+            assert program.stdout.readline() == "ready\n"
+            darter("record", "-q", "-d", "2", "-o", here / "a.darter", program.pid, check=0)
+        finally:
+            program.kill()
+            program.wait()
+            program.stdout.close()
+        text = darter("report", "-f", "text", here / "a.darter").stdout
+        asleep = re.search(r"^ *([\d.]+)% .* sleeping", text, re.M)
+        assert asleep and float(asleep[1]) > 75, text
+
+
 def test_a_program_that_becomes_another():
     """One process, two programs: each is named by its own command."""
     with folder() as here:
@@ -96,6 +145,24 @@ def test_a_program_that_becomes_another():
         roots = {path[0] for path, _ in stacks(here / "a.darter", "--idle", "--threads")}
         assert len(roots) == 2 and all(root.startswith(f"process {program.pid} ") for root in roots), roots
         assert sum("hum.py" in root and "-c" not in root for root in roots) == 1, roots
+
+
+def test_a_process_that_becomes_one_of_that_name():
+    """It was there when the recording began, and was no Python."""
+    with target(SYSTEM, "hum.py") as first, folder() as here:
+        shell = subprocess.Popen(["sh", "-c", 'read go; exec "$@"', "sh", *SYSTEM.argv, TARGETS / "hum.py"], text=True,
+                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        try:
+            with Recorder(["--name", "hum[.]py$", "-o", "a.darter"], here) as recorder:
+                wait_recorded(here / "a.darter", first.pid)
+                shell.stdin.write("go\n")
+                shell.stdin.flush()
+                wait_recorded(here / "a.darter", shell.pid)
+                recorder.end()
+        finally:
+            shell.kill()
+            shell.wait()
+            shell.stdin.close()
 
 
 def test_the_mode_is_in_the_file():
