@@ -14,6 +14,7 @@
 #include "record/watcher_inside.h"
 
 #define LATE_NS 200000u  /* after which a look is not one of its moment any more */
+#define STOP_NS 300000u  /* more may pass until one is stopped that ran when it was first asked */
 #define OVER_NS 2000000u /* a round that is over by so much is not made longer by looks that stop threads */
 #define MOVES   2        /* to the CPU of a thread that goes from one to another */
 #define STOPPED 20 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
@@ -57,6 +58,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 								 : DT_AGREE_NOT,
 					 .ladder = way == LADDER,
 					 .more = subject->tries > 0,
+					 .overslept = m->woke_ns > m->late_ns,
 					 .late_ns = stood ? UINT64_MAX : m->late_ns};
 	enum dt_taken taken = DT_TAKEN_HARD;
 
@@ -149,9 +151,12 @@ static bool is_allowed(const struct moment *m, enum way way)
 /* What could not be seen from where we sit. */
 static void settle(const struct moment *m, struct dt_subject *subject)
 {
-	for (enum way way = WHOLE; way < LADDER; way++)
-		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < m->late_ns && is_allowed(m, way))
+	for (enum way way = WHOLE; way < LADDER; way++) {
+		uint64_t until = m->late_ns + (way == STOP && m->woke_ns <= m->late_ns ? STOP_NS : 0);
+
+		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < until && is_allowed(m, way))
 			take(m, subject, way);
+	}
 	if (subject->stage == DT_STAGE_DONE)
 		return;
 	if (dt_clock_ns() < m->late_ns + OVER_NS)

@@ -21,6 +21,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 		r->threads[i].seen = false;
 	}
 	r->going_on = false;
+	r->away = (struct dt_away){0};
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value, uint64_t factor)
@@ -336,32 +337,53 @@ void dt_recorder_account(struct dt_recorder *r)
 			dt_recorded_account(&r->threads[i], &now);
 }
 
-void dt_recorded_unseen(struct dt_recorded *thread)
+/* Whoever cannot be told to have been blocked ran. */
+static void unsee(struct dt_recorded *thread, bool blocked)
 {
 	thread->fresh = thread->fresh || !thread->unseen;
 	thread->unseen = true;
 	thread->stands = false;
 	thread->torn = false;
 	thread->frame_count = 0;
+	thread->digest[0] = thread->digest[1] = 1;
+	if (blocked)
+		return;
 	thread->state = DT_STATE_RUNNING;
 	thread->syscall = NULL;
-	thread->digest[0] = thread->digest[1] = 1;
 }
 
-void dt_recorder_judge(struct dt_recorder *r, bool late)
+void dt_recorded_unseen(struct dt_recorded *thread)
 {
-	for (size_t i = 0; late && i < r->count; i++) {
-		const struct dt_recorded *thread = &r->threads[i];
-		/* Who waits for the GIL is woken again and again, only to wait on. */
-		bool waits = thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT &&
-			     !thread->fresh;
+	unsee(thread, false);
+}
 
-		if (thread->ran && !thread->began && !waits)
-			dt_recorded_unseen(&r->threads[i]);
+/* Is it known to be blocked now, and likely to have been at the moment? The suspect may have run until now. */
+static bool is_blocked(const struct dt_recorder *r, const struct dt_recorded *thread)
+{
+	return thread->state != DT_STATE_RUNNING && thread->state != DT_STATE_UNKNOWN && thread->address != r->suspect;
+}
+
+/* Has it not run since it was last told? Who waits for the GIL is woken again and again, only to wait on. */
+static bool is_as_before(const struct dt_recorded *thread)
+{
+	return !thread->ran || thread->began ||
+	       (thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT && !thread->fresh);
+}
+
+void dt_recorder_judge(struct dt_recorder *r, enum dt_lateness late)
+{
+	bool lost = false;
+
+	for (size_t i = 0; late && i < r->count; i++) {
+		struct dt_recorded *thread = &r->threads[i];
+		bool blocked = late != DT_OVERSLEPT && is_blocked(r, thread);
+
+		if (is_as_before(thread) || (blocked && late == DT_LATE))
+			continue;
+		unsee(thread, blocked);
+		lost = true;
 	}
 	/* Where they are now was not told: it is asked for again, though nobody may run until then. */
-	if (late) {
-		r->blocked = false;
-		dt_recorder_refresh(r);
-	}
+	if (lost)
+		dt_recorder_ask_again(r);
 }

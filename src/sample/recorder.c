@@ -130,6 +130,13 @@ static enum dt_attempt try_short_ways(struct dt_recorder *r, const struct dt_mom
 	return rc;
 }
 
+static enum dt_lateness lateness(const struct dt_recorder *r, const struct dt_moment *moment)
+{
+	if (r->seen_ns <= moment->late_ns)
+		return DT_IN_TIME;
+	return moment->overslept ? DT_OVERSLEPT : DT_LATE;
+}
+
 int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
 {
 	enum dt_attempt rc;
@@ -148,7 +155,7 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 	if (rc == DT_ATTEMPT_DONE) {
 		r->passed = 0;
 		dt_recorder_other_states(r);
-		dt_recorder_judge(r, *taken != DT_TAKEN_SAME && r->seen_ns > moment->late_ns);
+		dt_recorder_judge(r, *taken == DT_TAKEN_SAME ? DT_IN_TIME : lateness(r, moment));
 		return 0;
 	}
 	if (!r->replaced && r->count && !moment->ladder) {
@@ -165,7 +172,7 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 	if (r->replaced || (code != DT_EENDED && dt_live_replaced(r->live, r->python->runtime)))
 		return fail_replaced(r, err);
 	if (code == 0)
-		dt_recorder_judge(r, r->seen_ns > moment->late_ns);
+		dt_recorder_judge(r, lateness(r, moment));
 	return code;
 }
 
@@ -174,14 +181,19 @@ void dt_recorder_refresh(struct dt_recorder *r)
 	r->pulse = (struct dt_pulse){0};
 }
 
+void dt_recorder_ask_again(struct dt_recorder *r)
+{
+	r->blocked = false;
+	dt_recorder_refresh(r);
+}
+
 void dt_recorder_forget(struct dt_recorder *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].digest[0] = r->threads[i].digest[1] = 0;
 		r->threads[i].stands = false;
 	}
-	dt_recorder_refresh(r);
-	r->blocked = false;
+	dt_recorder_ask_again(r);
 }
 
 void dt_recorder_set_extra(struct dt_recorder *r, dt_sampler_extra_fn *extra, void *context)
@@ -194,8 +206,7 @@ void dt_recorder_take_back(struct dt_recorder *r)
 	for (size_t i = 0; i < r->count; i++)
 		if (r->threads[i].ran)
 			dt_recorded_unseen(&r->threads[i]);
-	r->blocked = false;
-	dt_recorder_refresh(r);
+	dt_recorder_ask_again(r);
 }
 
 void dt_recorder_pass(struct dt_recorder *r)
@@ -211,7 +222,8 @@ void dt_recorder_pass(struct dt_recorder *r)
 	dt_recorder_other_states(r);
 	if (suspect && suspect->tid && dt_thread_sched_now(&suspect->files, &now) == 0)
 		dt_recorded_account(suspect, &now);
-	dt_recorder_judge(r, true);
+	dt_recorder_judge(r, DT_NO_LOOK);
 	if (suspect)
 		dt_recorded_unseen(suspect);
+	dt_recorder_ask_again(r);
 }

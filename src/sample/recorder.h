@@ -5,9 +5,11 @@
  * holder has, its stack alone is read again. What that way cannot prove goes up the ladder of sampler.h, for a bounded
  * time.
  *
- * The way of the short look: the suspect's count of time slices, the words of the GIL, its state, its stack, its count
- * again. Equal counts, and a thread that is blocked or was put aside on the CPU that is ours, prove that it did not run
- * meanwhile. If it has the GIL nobody else ran Python either; if not, the words must be the same after the look.
+ * The way of the short look: the scheduler's account of the suspect, the words of the GIL and its stack in one call,
+ * its state, its account again. A thread that is blocked, or was put aside on the CPU that is ours, does not run when
+ * it is asked for its state; had it run when the account was first read, its time on a CPU would have gone on until
+ * then, and had it begun since, the count of its time slices. So equal accounts prove that it stood all the time. If it
+ * has the GIL nobody else ran Python either; if not, the words must be the same after the look.
  */
 #ifndef DT_SAMPLE_RECORDER_H
 #define DT_SAMPLE_RECORDER_H
@@ -81,6 +83,7 @@ struct dt_moment {
 	enum dt_agreement agree;
 	bool ladder;      /* may the long way be taken? The first look takes it in any case */
 	bool more;        /* the look before this one was not done: it is gone on with */
+	bool overslept;   /* we were woken, or got our CPU, after late_ns: most likely because the target ran */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then */
 };

@@ -20,6 +20,12 @@ enum dt_attempt {
 	DT_ATTEMPT_HARD,  /* it is not for the short way */
 };
 
+struct dt_away {
+	uint64_t address; /* of its thread state; 0: there is none */
+	uint64_t slices;  /* how often it had been put on a CPU */
+	uint64_t seen_ns; /* dt_clock_ns() then */
+};
+
 struct dt_recorder {
 	const struct dt_proc *proc;
 	struct dt_mem *live;
@@ -44,6 +50,7 @@ struct dt_recorder {
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
 	uint64_t seen_ns;   /* dt_clock_ns() when the threads of the last look stood */
+	struct dt_away away;
 	uint64_t random;
 	uint64_t climb_ns;       /* dt_clock_ns() from when on the long way may be taken again */
 	enum dt_attempt attempt; /* what the last one came to */
@@ -60,6 +67,15 @@ enum dt_attempt dt_short_look(struct dt_recorder *recorder, const struct dt_mome
 enum dt_attempt dt_each_look(struct dt_recorder *recorder, const struct dt_moment *moment, bool last,
 			     enum dt_taken *taken);
 void dt_each_give_up(struct dt_recorder *recorder);
+
+/* A suspect that is found on another CPU, once for each look: see away.c. Later in the look, with its account then: has
+ * it been put on a CPU since (what it did at the moment is not known), or has it run on without a break? Then it is met
+ * as it was at the moment, though it took a while to get there or to stop it: a look is late for who may have slept. */
+void dt_away_note(struct dt_recorder *recorder, const struct dt_recorded *suspect, const struct dt_thread_sched *sched);
+bool dt_away_was(const struct dt_recorder *recorder, const struct dt_recorded *suspect);
+bool dt_away_has_begun(const struct dt_recorder *recorder, const struct dt_recorded *suspect,
+		       const struct dt_thread_sched *now);
+void dt_away_ran_on(struct dt_recorder *recorder, const struct dt_recorded *suspect, const struct dt_thread_sched *now);
 
 /* The thread whose thread state lies at an address, one that has ended only if there is no other; NULL if there is
  * none. */
@@ -100,8 +116,17 @@ void dt_recorder_other_states(struct dt_recorder *recorder);
 void dt_recorder_account(struct dt_recorder *recorder);
 void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now);
 
-/* If the look came too late: threads that ran since the last one were not seen where they were at the moment. */
-void dt_recorder_judge(struct dt_recorder *recorder, bool late);
+/* If the look came too late, threads that ran since the last one were not seen where they were at the moment. */
+enum dt_lateness {
+	DT_IN_TIME,
+	DT_LATE,      /* because looking takes long: those that are blocked now are believed to have been */
+	DT_NO_LOOK,   /* there was none: the same, but their stacks are not known */
+	DT_OVERSLEPT, /* because we were kept from our CPU: most likely they ran until now */
+};
+void dt_recorder_judge(struct dt_recorder *recorder, enum dt_lateness late);
 void dt_recorded_unseen(struct dt_recorded *thread);
+
+/* What is known is not what was told: the next look is a whole one, though nobody may have run until then. */
+void dt_recorder_ask_again(struct dt_recorder *recorder);
 
 #endif

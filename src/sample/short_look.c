@@ -28,6 +28,8 @@ struct attempt_state {
 	struct dt_thread_sched before, after;
 	struct dt_pulse pulse;
 	struct dt_thread_call call;
+	bool gathered;     /* what its stack took the last time was fetched with the pulse */
+	uint64_t since_ns; /* the account was read after that, and all is of one who stood since; 0: it was not */
 	bool running;
 	bool stopped;
 	bool agree; /* it runs, and looks at it must agree */
@@ -58,29 +60,53 @@ static bool plain(const struct dt_gil_words *words)
 	return words->locked == 0 || (words->locked == 1 && (!words->current || words->current == words->holder));
 }
 
+/* Who had the GIL last. 2.7 tells only who has it: if nobody does it was the only thread that there is. */
+static uint64_t last_holder(const struct dt_recorder *r, const struct dt_gil_words *words)
+{
+	return !words->holder && r->count == 1 ? r->threads[0].address : words->holder;
+}
+
+/* The pulse. Of a suspect that has been on a CPU since the last look the stack is needed as well: it comes with it, in
+ * one call, and is worth something if the suspect turns out to have stood all the time. Variables have to be read in a
+ * certain order, on their own. */
+static int take_pulse(struct dt_recorder *r, struct attempt_state *a, bool stack)
+{
+	a->gathered = stack && r->python->layout.gil_place != DT_GIL_IN_VARIABLES;
+	if (!a->gathered)
+		return dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse);
+	dt_image_begin(r->lane);
+	dt_image_prefetch(r->lane);
+	return dt_walk_pulse(r->lane, r->python, &r->interpreter, &a->pulse);
+}
+
 /* Who is to be watched, counted before anything else is asked. If the last holder has ended, nobody is: whoever takes
  * the GIL then changes the words. */
-static enum dt_attempt find_suspect(struct dt_recorder *r, struct attempt_state *a)
+static enum dt_attempt find_suspect(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
 	const struct dt_gil_words *words = &a->pulse.words;
+	bool perched = moment->seat->kind != DT_SEAT_BESIDE && !moment->stop && !moment->agree;
 
 	a->suspect = dt_recorder_find(r, r->suspect);
 	for (int i = 0; i < SWITCHES; i++) {
+		uint64_t began = dt_clock_ns();
 		int counted = a->suspect && a->suspect->tid ? dt_thread_sched_now(&a->suspect->files, &a->before)
 							    : -ESRCH;
+		uint64_t holder;
 
-		if (dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse) < 0 || !plain(words) ||
+		if (take_pulse(r, a, perched && counted == 0 && a->before.slices != r->slices) < 0 || !plain(words) ||
 		    (counted < 0 && counted != -ESRCH))
 			return DT_ATTEMPT_HARD;
-		if (counted == 0 && words->holder == a->suspect->address)
+		a->since_ns = a->gathered ? began : 0;
+		holder = last_holder(r, words);
+		if (counted == 0 && holder == a->suspect->address)
 			return DT_ATTEMPT_DONE;
-		if (a->suspect && words->holder == a->suspect->address && !words->locked && a->suspect->tid) {
+		if (a->suspect && holder == a->suspect->address && !words->locked && a->suspect->tid) {
 			a->suspect = NULL;
 			return DT_ATTEMPT_DONE;
 		}
-		a->suspect = dt_recorder_find(r, words->holder);
+		a->suspect = dt_recorder_find(r, holder);
 		if (!a->suspect || !a->suspect->tid)
-			a->suspect = adopt(r, words->holder);
+			a->suspect = adopt(r, holder);
 		if (!a->suspect)
 			return DT_ATTEMPT_HARD;
 	}
@@ -92,7 +118,7 @@ static enum dt_attempt ask_kernel(struct dt_recorder *r, const struct dt_moment 
 {
 	struct dt_thread_stat stat;
 
-	r->seen_ns = dt_clock_ns();
+	r->seen_ns = a->since_ns ? a->since_ns : dt_clock_ns();
 	if (!a->suspect)
 		return DT_ATTEMPT_DONE;
 	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
@@ -138,6 +164,7 @@ static enum dt_attempt stop_it(struct dt_recorder *r, const struct dt_moment *mo
 	if (dt_stop_begin(moment->stop, r->proc, a->suspect->tid, still_has_gil, &asked) < 0)
 		return DT_ATTEMPT_AWAY;
 	a->stopped = true;
+	a->gathered = false;
 	r->seen_ns = dt_clock_ns();
 	/* Another one may have got its number. */
 	if (dt_thread_sched_now(&a->suspect->files, &a->before) < 0)
@@ -176,8 +203,10 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 	r->replaced = dt_live_replaced(r->live, r->python->runtime);
 	if (r->replaced)
 		return false;
+	/* If it ran when it was first counted, its time has gone on since. */
 	if (a->suspect &&
-	    (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices))
+	    (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices ||
+	     (!a->agree && !a->stopped && a->after.ran_ns != a->before.ran_ns)))
 		return false;
 	if (!a->agree)
 		dt_code_cache_confirm(r->sampler->codes);
@@ -218,8 +247,11 @@ static int read_suspect(struct dt_recorder *r, const struct dt_moment *moment, s
 		rc = dt_recorder_agree(r, walk, &a->torn);
 		return rc == 0 && a->torn && moment->agree != DT_AGREE_OUTER ? -EBUSY : rc;
 	}
-	dt_image_begin(r->lane);
-	dt_image_prefetch(r->lane);
+	if (!a->gathered) {
+		dt_image_begin(r->lane);
+		dt_image_prefetch(r->lane);
+	}
+	a->gathered = false;
 	return dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, walk);
 }
 
@@ -340,6 +372,15 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	return DT_ATTEMPT_DONE;
 }
 
+/* It was not seen where it was at the moment. */
+static enum dt_attempt lose(struct dt_recorder *r, const struct attempt_state *a)
+{
+	dt_recorder_suspect_state(r, a->suspect, NULL, &a->before);
+	dt_recorded_unseen(a->suspect);
+	dt_recorder_ask_again(r);
+	return DT_ATTEMPT_DONE;
+}
+
 /* A process with one thread, which was blocked and has not been on a CPU since: nobody else is there to do anything. */
 static bool sleeps_on(struct dt_recorder *r)
 {
@@ -357,15 +398,26 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	*taken = DT_TAKEN_SAME;
 	if (sleeps_on(r))
 		return DT_ATTEMPT_DONE;
-	rc = find_suspect(r, &a);
+	rc = find_suspect(r, moment, &a);
 	if (rc != DT_ATTEMPT_DONE)
 		return rc;
+	*taken = DT_TAKEN_PROVEN;
+	if (moment->seat->kind != DT_SEAT_BESIDE && dt_away_has_begun(r, a.suspect, &a.before))
+		return lose(r, &a);
 	if (is_alone(r, &a) && r->blocked && a.before.slices == r->slices &&
-	    same_words(&a.pulse.words, &r->pulse.words))
+	    same_words(&a.pulse.words, &r->pulse.words)) {
+		*taken = DT_TAKEN_SAME;
 		return DT_ATTEMPT_DONE;
+	}
 	rc = ask_kernel(r, moment, &a);
-	if (rc == DT_ATTEMPT_AWAY)
+	if (rc == DT_ATTEMPT_DONE && !a.running && dt_away_was(r, a.suspect)) /* it ran, and is asleep now */
+		return lose(r, &a);
+	if (rc == DT_ATTEMPT_AWAY) {
+		dt_away_note(r, a.suspect, &a.before);
 		rc = stop_it(r, moment, &a);
+	}
+	if (a.running)
+		dt_away_ran_on(r, a.suspect, &a.before);
 	if (rc == DT_ATTEMPT_AWAY && moment->agree) {
 		a.agree = true;
 		rc = DT_ATTEMPT_DONE;
@@ -374,6 +426,5 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 		rc = look(r, moment, &a);
 	if (a.stopped)
 		dt_stop_end(moment->stop);
-	*taken = DT_TAKEN_PROVEN;
 	return rc;
 }

@@ -23,8 +23,17 @@ static bool is_gone(const struct dt_stop *stop)
 	if (info.si_pid != stop->tid ||
 	    (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED && info.si_code != CLD_DUMPED))
 		return false;
-	if (!stop->child)
+	if (!stop->child || stop->tid != stop->pid)
 		waitid(P_PID, (id_t)stop->tid, &info, WEXITED | WNOHANG | __WALL);
+	return true;
+}
+
+/* A thread that becomes another program gets the number of its process, and is traced on. */
+static bool follow(struct dt_stop *stop)
+{
+	if (stop->tid == stop->pid || ptrace(PTRACE_INTERRUPT, stop->pid, NULL, NULL) < 0)
+		return false;
+	stop->tid = stop->pid;
 	return true;
 }
 
@@ -61,7 +70,8 @@ int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		return -errno;
 	stop->tid = tid;
-	stop->child = tid == proc->pid && dt_proc_info(proc, &info) == 0 && info.ppid == getpid();
+	stop->pid = proc->pid;
+	stop->child = dt_proc_info(proc, &info) == 0 && info.ppid == getpid();
 	stop->pending = true;
 	stop->polled_ns = dt_clock_ns();
 	/* From here on it can only be let go after it has stopped. */
@@ -98,8 +108,9 @@ void dt_stop_poll(struct dt_stop *stop)
 		atomic_store_explicit(&stop->began_ns, stop->polled_ns, memory_order_relaxed); /* at the earliest */
 		detach(stop);
 	} else if (is_gone(stop)) {
-		stop->tid = 0;
-		stop->pending = false;
+		stop->pending = follow(stop);
+		if (!stop->pending)
+			stop->tid = 0;
 	} else {
 		stop->polled_ns = dt_clock_ns();
 	}

@@ -15,8 +15,9 @@
 #include "sample/pause.h"
 
 struct dt_stop {
-	bool child;                /* it is a process that we started: its end is for who awaits it */
 	int tid;                   /* that is traced, 0: none */
+	int pid;                   /* its process, the number of which it has after an exec */
+	bool child;                /* which we started: its end is for who awaits it */
 	bool pending;              /* it has not stopped yet */
 	uint64_t polled_ns;        /* when it was last seen to be pending */
 	_Atomic uint64_t began_ns; /* dt_clock_ns() since when it stands; 0: it does not */

@@ -104,7 +104,7 @@ def test_each_way_to_prove_a_stack(python):
     rows = []
     for way, options in WAYS.items():
         for variant in ["single", "threads", "generators"] if not FULL else variants_for(python):
-            found = hammer(python, variant, size(300, 5000), *options)
+            found = hammer(python, variant, size(150, 5000), *options)
             if "never-pause" in options:
                 assert found["proofs"]["pause"] == 0, f"{python.label} {variant} {way}: {found}"
             else:
@@ -136,7 +136,7 @@ def test_threads_that_run_at_the_same_time(python):
     """Without a GIL: each of several running threads is proven on its own."""
     rows = []
     for way, options in WAYS.items():
-        found = hammer(python, "parallel", size(100, 5000), *options)
+        found = hammer(python, "parallel", size(60, 5000), *options)
         if "never-pause" not in options:
             not_torn(found, f"{python.label} parallel {way}")
         rows.append(line(f"parallel, {way}", found))
@@ -155,7 +155,7 @@ def test_switches_that_nobody_counts(python):
     with stripped(python) as folder:
         for way in ("ladder", "pause"):
             for variant in size(["single", "threads", "generators", "churn"], variants_for(python)):
-                found = hammer(python, variant, size(200, 10000), *WAYS[way], env={"LD_LIBRARY_PATH": folder})
+                found = hammer(python, variant, size(100, 10000), *WAYS[way], env={"LD_LIBRARY_PATH": folder})
                 # Of threads that come and go all the time one look in some thousands is never proven, and says so.
                 (seldom_torn if variant == "churn" else not_torn)(found, f"{python.label} {variant} {way}")
                 rows.append(line(f"{variant}, {way}", found))

@@ -15,7 +15,7 @@ from harness import BUILD, FULL, SHAPES, SOME_SHAPES, USABLE, alone, each, limit
 from users import ordinary_user
 
 RECORDED = BUILD / "tests" / "hammer" / "recorded"
-VARIANTS = ["single", "threads", "generators", "callbacks", "exceptions", "fresh", "twins", "churn"]
+VARIANTS = ["single", "naps", "threads", "generators", "callbacks", "exceptions", "fresh", "twins", "churn"]
 SAMPLES = 2000000  # over all Pythons, in the full tier
 SECONDS = size(0.3, 1.0)
 BUSY = {"single": 1, "threads": 4, "sixteen": 16}
@@ -62,11 +62,13 @@ def line(name, found):
 def test_no_recorded_stack_is_a_mixture(python):
     rows = ["| target | samples | stacks | impossible | unseen | torn | late rounds | settled | rung | own CPU, us a round |",
             "|---|---|---|---|---|---|---|---|---|---|"]
-    for variant in VARIANTS[:size(4, None)]:
+    for variant in VARIANTS[:size(5, None)]:
         with hammer(python, variant) as running:
             found = record(running, f"{python.label} {variant}", 1000, SECONDS)
         # Had the target stood still, nothing would be shown by this.
         assert found["stacks"] > 10 and found["checked"] > 1, f"{python.label} {variant}: {found}"
+        if variant == "single":
+            assert 2 * found["seen"] > found["samples"], f"{python.label} {variant}: {found}"
         rows.append(line(variant, found))
     record_figure(f"Truth of recorded stacks, {python.label}", "\n".join(rows))
 

@@ -4,7 +4,7 @@ import re
 import signal
 import time
 
-from harness import SOME_SHAPES, TARGETS, each, limit, process_state, size, skip, target, wait_for
+from harness import SOME_SHAPES, SYSTEM, TARGETS, each, limit, process_state, size, skip, target, wait_for
 from recordings import Recorder, folder, stacks
 
 
@@ -35,6 +35,38 @@ def test_a_look_that_came_late_is_made_good():
         found = stacks(place / "x.darter", "--idle")
     rested = sum(weight for path, weight in found if path[-1].startswith("rest"))
     assert rested >= 1500000, found
+
+
+# Becomes itself again, by a thread, with so much to carry over that this takes a while; at last it is to get signals.
+REBORN = """
+import os, signal, sys, threading, time
+left = int(sys.argv[1])
+def become():
+    end = time.time() + 0.05
+    while time.time() < end: pass
+    os.execv(sys.executable, [sys.executable, "-S", "-E", __file__, str(left - 1)] + ["x" * 100000] * 14)
+if left:
+    thread = threading.Thread(target=become)
+    thread.start()
+    thread.join()
+heard = []
+signal.signal(signal.SIGALRM, lambda *what: heard.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+end = time.time() + 0.5
+while time.time() < end: pass
+sys.exit(7 if heard else 8)
+"""
+
+
+@limit(120)
+def test_a_thread_that_becomes_another_program_while_it_is_stopped():
+    """It gets the number of its process; who traces it must let go of it all the same."""
+    with folder() as place:
+        (place / "reborn.py").write_text(REBORN)
+        command = ["-q", "-r", "2000", "--pause", "always", "-o", "x.darter", "--", *SYSTEM.argv, "-S", "-E", "reborn.py"]
+        for _ in range(size(2, 10)):
+            with Recorder([*command, "10"], place) as recorder:
+                recorder.end(None, check=7)
 
 
 @each(SOME_SHAPES)

@@ -13,17 +13,19 @@ import struct
 import subprocess
 from pathlib import Path
 
-from harness import BUILD, FULL, SOME_SHAPES, SYSTEM, alone, each, limit, need_program, need_root, record_figure, size, \
+from harness import BUILD, FULL, SHAPES, SOME_SHAPES, SYSTEM, alone, each, limit, need_program, need_root, record_figure, size, \
     skip, target
 from users import ordinary_user
 
 SHARES = BUILD / "tests" / "hammer" / "shares"
 CYCLES = [("plain", 0.4, 0.4), ("plain", 2, 1), ("calls", 1, 0.5), ("plain", 10, 100), ("plain", 1, 19), ("plain", 19, 1),
           ("holds", 2, 1), ("releases", 2, 1), ("syscalls", 2, 1), ("hands", 2, 0), ("plain", 1, 3)]
-SECONDS = size(1.2, 12)
+SECONDS = size(1.2, 24)
 POINTS = size(20, 1)        # of difference that are allowed
+UNSEEN = 10                 # percent on a perch: a program that goes to another CPU each time it wakes is met late
 STATE_POINTS = size(20, 2)  # without a perch
 ROUNDS = 10000              # that a figure of the full tier stands on
+TIMED = SHAPES[::3] if FULL else SOME_SHAPES
 
 
 def told(programs):
@@ -77,7 +79,7 @@ def check(found, label):
         assert low <= found["truth"] <= high, f"{label}: {found}"
     elif found["rung"].startswith("perch"):
         assert low <= found["truth"] <= high, f"{label}: {found}"
-        assert found["unseen"] < 1 and found["rounds"] >= ROUNDS, f"{label}: {found}"
+        assert found["unseen"] < UNSEEN and found["rounds"] >= ROUNDS, f"{label}: {found}"
     else:
         assert abs(found["awake"] - found["truth"]) <= STATE_POINTS, f"{label}: {found}"
 
@@ -105,7 +107,7 @@ def measure(name, takes, judge=True):
 
 
 @alone
-@each(SOME_SHAPES)
+@each(TIMED)
 @limit(3600)
 def test_work_and_rest(python):
     measure(f"Truth of time, {python.label}",
@@ -241,7 +243,7 @@ def test_three_busy_processes_on_two_cpus():
 
 
 @alone
-@each(SOME_SHAPES)
+@each(TIMED)
 @limit(3600)
 def test_cpu_time(python):
     """By CPU time sleep is nothing; and what was used in all is what the kernel says."""

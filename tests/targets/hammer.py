@@ -1,7 +1,7 @@
 """A program that calls and returns as fast as it can, and knows which calls are possible.
 
     hammer.py single|threads|sixteen|generators|coroutines|churn|deep|exceptions|callbacks|fresh|twins|names|
-              interpreters|swapping|lent|releases|parallel|syscalls|borrowed LIBRARY|brief LIBRARY
+              interpreters|swapping|lent|releases|naps|parallel|syscalls|borrowed LIBRARY|brief LIBRARY
 
 Prints the rules that its stacks obey (read by tests/hammer/rules.c), a line "ready", and runs until it is killed:
 
@@ -73,13 +73,18 @@ def calls(source, prefix, depth, width=4, lines=5, call="%s(n)", leaf="n += %d")
             source.function("%s_%d_%d" % (prefix, layer, index), body, "n")
 
 
-def driver(source, prefix, width, call="%s(n)"):
+def driver(source, prefix, width, call="%s(n)", then=None, last=None):
+    """then: after each call, last: after all of them."""
     def body(add):
         add("n = 0")
         add("while True:")
         for index in range(width):
             callee = "%s_0_%d" % (prefix, index)
             add("    n += " + call % callee, callee)
+            if then:
+                add("    " + then)
+        if last:
+            add("    " + last)
     source.function(prefix + "_drive", body)
 
 
@@ -94,6 +99,14 @@ def releases(source):
     calls(source, "r", 8, lines=2, leaf="n += stat(WAY) and %d")
     driver(source, "r", 4)
     return ["r"]
+
+
+def naps(source):
+    """Short system calls in every innermost function, and a short sleep after some: whoever waits to be put on a CPU, or is
+    on one without the GIL, is taken for the other easily."""
+    calls(source, "z", 8, lines=2, leaf="n += seek(ZERO, 0, 0) + %d")
+    driver(source, "z", 4, then="nap(0.00002)")
+    return ["z"]
 
 
 def threads(source, count=4):
@@ -296,14 +309,7 @@ def swapping(source):
     calls(source, "x", 3)
     source.function("x_turn", lambda add: [add("x_0_%d(1)" % index, "x_0_%d" % index) for index in range(4)])
     source.rules.append(("entry", FILE, "x_turn"))
-
-    def body(add):
-        add("n = 0")
-        add("while True:")
-        for index in range(4):
-            add("    n += m_0_%d(n)" % index, "m_0_%d" % index)
-        add("    swap()")
-    source.function("m_drive", body)
+    driver(source, "m", 4, last="swap()")
     # Whoever is in x_turn was called from there, and has not come back.
     source.rules.append(("meanwhile", FILE, "x_turn", FILE, "m_drive", len(source.lines)))
     return ["m"]
@@ -445,6 +451,7 @@ def main(variant):
     elif variant not in ("fresh", "twins"):
         prefixes = globals()[variant](source)
     namespace = {"Thread": threading.Thread, "Stop": Stop, "stat": os.stat, "WAY": "/tmp/.." * 20,
+                 "seek": os.lseek, "ZERO": os.open("/dev/zero", os.O_RDONLY), "nap": time.sleep,
                  "compute": hashlib.pbkdf2_hmac}
     source.run(namespace)
     if variant == "parallel":

@@ -1,0 +1,30 @@
+/*
+ * A suspect that was on another CPU when a look began. Until we get there, or have stopped it, it may go on, and would
+ * be told where it was not at the moment.
+ */
+#include "base/util.h"
+#include "sample/recorder_inside.h"
+
+void dt_away_note(struct dt_recorder *r, const struct dt_recorded *suspect, const struct dt_thread_sched *sched)
+{
+	if (!r->away.address)
+		r->away = (struct dt_away){suspect->address, sched->slices, r->seen_ns};
+}
+
+bool dt_away_was(const struct dt_recorder *r, const struct dt_recorded *suspect)
+{
+	return r->away.address && suspect && suspect->address == r->away.address;
+}
+
+/* We take the CPU that it slept on, so when it wakes the kernel puts it on another one, where it has yet to begin. */
+bool dt_away_has_begun(const struct dt_recorder *r, const struct dt_recorded *suspect,
+		       const struct dt_thread_sched *now)
+{
+	return dt_away_was(r, suspect) && now->slices != r->away.slices;
+}
+
+void dt_away_ran_on(struct dt_recorder *r, const struct dt_recorded *suspect, const struct dt_thread_sched *now)
+{
+	if (dt_away_was(r, suspect) && now->slices == r->away.slices)
+		r->seen_ns = DT_MIN(r->seen_ns, r->away.seen_ns);
+}
