@@ -178,9 +178,9 @@ static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quali
 		dt_buf_putc(&text, ' ');
 		dt_put_share(&text, quality->lost, rounds);
 		dt_buf_puts(&text,
-			    " of the rounds did not take place, or were not kept: the machine was busy or suspended, "
-			    "or there was too much to tell. Times are measured and stay right, but there are fewer "
-			    "samples than were asked for.");
+			    " of the rounds did not take place, or were not kept: darter was stopped, the machine was "
+			    "busy, or there was too much to tell. Times are measured and stay right, but there are "
+			    "fewer samples than were asked for, and none of a time in which darter was stopped.");
 		put_note(buf, render, &text);
 	}
 	dt_buf_release(&text);

@@ -10,7 +10,7 @@
 
 void dt_thread_files_init(struct dt_thread_files *files, const struct dt_proc *proc, int tid)
 {
-	*files = (struct dt_thread_files){.proc = proc, .tid = tid, .stat = -1, .sched = -1, .call = -1};
+	*files = (struct dt_thread_files){.proc = proc, .tid = tid, .stat = -1, .sched = -1, .call = -1, .booked = -1};
 }
 
 static void close_file(int *fd)
@@ -25,6 +25,7 @@ void dt_thread_files_release(struct dt_thread_files *files)
 	close_file(&files->stat);
 	close_file(&files->sched);
 	close_file(&files->call);
+	close_file(&files->booked);
 }
 
 /* Reads through *fd. -EMFILE: it could not be kept open, the caller asks in the other way. */
@@ -76,4 +77,12 @@ int dt_thread_call_now(struct dt_thread_files *files, struct dt_thread_call *cal
 	if (length == -EMFILE)
 		return dt_thread_call(files->proc, files->tid, call);
 	return length < 0 ? (int)length : dt_thread_call_parse(text, (size_t)length, call);
+}
+
+int dt_thread_booked_now(struct dt_thread_files *files, uint64_t *ns)
+{
+	char text[TEXT_LIMIT];
+	ssize_t length = read_now(files, &files->booked, "sched", text);
+
+	return length < 0 ? (int)length : dt_thread_booked_parse(text, (size_t)length, ns);
 }

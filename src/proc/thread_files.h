@@ -11,7 +11,7 @@
 struct dt_thread_files {
 	const struct dt_proc *proc;
 	int tid;
-	int stat, sched, call; /* descriptors, -1: not open */
+	int stat, sched, call, booked; /* descriptors, -1: not open */
 };
 
 /* Nothing is opened yet. The process is borrowed. */
@@ -22,5 +22,8 @@ void dt_thread_files_release(struct dt_thread_files *files);
 int dt_thread_stat_now(struct dt_thread_files *files, struct dt_thread_stat *stat);
 int dt_thread_sched_now(struct dt_thread_files *files, struct dt_thread_sched *sched);
 int dt_thread_call_now(struct dt_thread_files *files, struct dt_thread_call *call);
+
+/* See dt_thread_booked_parse(). */
+int dt_thread_booked_now(struct dt_thread_files *files, uint64_t *ns);
 
 #endif

@@ -182,6 +182,21 @@ int dt_thread_sched(const struct dt_proc *proc, int tid, struct dt_thread_sched 
 	return length < 0 ? (int)length : dt_thread_sched_parse(text, (size_t)length, sched);
 }
 
+int dt_thread_booked_parse(const char *text, size_t length, uint64_t *ns)
+{
+	static const char key[] = "\nse.exec_start ";
+	const char *at = memmem(text, length, key, sizeof(key) - 1);
+	struct scan scan = {.at = at ? at + sizeof(key) - 1 : text, .end = text + length};
+	uint64_t ms, rest;
+
+	while (at && scan.at < scan.end && (*scan.at == ' ' || *scan.at == ':'))
+		scan.at++;
+	if (!at || !scan_decimal(&scan, &ms) || !scan_char(&scan, '.') || !scan_decimal(&scan, &rest))
+		return -ENOTSUP;
+	*ns = ms * 1000000 + rest; /* it has six digits */
+	return 0;
+}
+
 int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices)
 {
 	struct dt_thread_sched sched;

@@ -230,10 +230,26 @@ static int collect_gone(struct dt_collector *c, struct collected_process *proces
 	return rc;
 }
 
-static void collect_round(struct collected_process *process, const struct dt_message_round *message)
+/* Of the time until then nothing is told. */
+static int leave_out(struct dt_collector *c, struct collected_process *process, uint64_t until_ns)
 {
+	int rc = 0;
+
+	for (size_t i = 0; i < process->count && rc == 0; i++) {
+		rc = close_run(c, process, &process->threads[i]);
+		process->threads[i].since_ns = until_ns;
+	}
+	return rc;
+}
+
+static int collect_round(struct dt_collector *c, struct collected_process *process,
+			 const struct dt_message_round *message)
+{
+	int rc = message->from_ns > process->now_ns ? leave_out(c, process, message->from_ns) : 0;
+
 	process->now_ns = message->to_ns;
 	process->rounds++;
+	return rc;
 }
 
 static int collect(struct dt_collector *c, const struct dt_message *message)
@@ -258,8 +274,7 @@ static int collect(struct dt_collector *c, const struct dt_message *message)
 	case DT_MESSAGE_GONE:
 		return collect_gone(c, process, message->thread);
 	case DT_MESSAGE_ROUND:
-		collect_round(process, (const struct dt_message_round *)message);
-		return 0;
+		return collect_round(c, process, (const struct dt_message_round *)message);
 	}
 	return -EINVAL;
 }

@@ -67,7 +67,8 @@ struct dt_message_spent {
 
 struct dt_message_round {
 	struct dt_message head;
-	uint64_t from_ns, to_ns; /* since the recording began; to_ns is the instant of the look */
+	uint64_t from_ns; /* nothing is told of the time from the last round until then; 0: there is no such time */
+	uint64_t to_ns;   /* the instant of the look; both since the recording began */
 };
 
 #endif

@@ -16,6 +16,7 @@
 #define LATE_NS 200000u  /* after which a look is not one of its moment any more */
 #define STOP_NS 300000u  /* more may pass until one is stopped that ran when it was first asked */
 #define OVER_NS 2000000u /* a round that is over by so much is not made longer by looks that stop threads */
+#define LONG_NS 5000000u /* after which it is asked how much of a round we were on a CPU */
 #define MOVES   2        /* to the CPU of a thread that goes from one to another */
 #define STOPPED 20 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
 
@@ -228,23 +229,52 @@ static struct dt_watcher *next_of(const struct moment *m, const struct dt_subjec
 	return other;
 }
 
+/* If we were stopped (SIGSTOP, a frozen cgroup, a machine that stood still) nobody knows what happened meanwhile: the
+ * next round tells nothing of the time before since_ns, and what it would have been told in is lost. */
+static void note_gap(struct dt_watcher *w, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t period_ns = (uint64_t)(1e9 / w->options.rate);
+
+	if (to_ns < from_ns + DT_GAP_NS + period_ns)
+		return;
+	w->since_ns = to_ns - period_ns;
+	w->tally.lost += (to_ns - from_ns) / period_ns;
+}
+
+/* How long a round took us; more time than that may have passed. */
+static void note_length(struct dt_watcher *w, uint64_t woke_ns)
+{
+	uint64_t now = dt_clock_ns(), passed_ns = now - woke_ns;
+
+	w->took_ns = passed_ns;
+	if (passed_ns < LONG_NS)
+		return;
+	w->took_ns = DT_MIN(passed_ns, dt_cpu_ns() - w->cpu_ns);
+	note_gap(w, woke_ns + w->took_ns, now);
+}
+
 void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
 	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
 	struct dt_subject **link = &w->subjects;
+	uint64_t since_ns;
 	bool home;
 
 	w->tally.rounds++;
 	w->tally.late += m.woke_ns > m.late_ns;
+	note_gap(w, due_ns, m.woke_ns);
+	since_ns = w->since_ns;
+	w->since_ns = 0;
 	look_at_all(&m);
-	w->took_ns = dt_clock_ns() - m.woke_ns;
+	note_length(w, m.woke_ns);
 	home = has_home(&m);
 	while (*link) {
 		struct dt_subject *subject = *link;
 		struct dt_watcher *next = NULL;
 
 		if (subject->code == 0) {
-			dt_subject_tell(subject, w->ring, w->began_ns, m.woke_ns, &w->tally);
+			dt_subject_tell(subject, w->ring, &(struct dt_span){w->began_ns, since_ns, m.woke_ns},
+					&w->tally);
 			next = next_of(&m, subject, home);
 		}
 		if (subject->code == 0 && !next) {

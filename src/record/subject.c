@@ -323,19 +323,28 @@ static void plan_names(struct dt_subject *subject, bool began, uint64_t at_ns)
 /* What the crew is to know of it. */
 static void note_load(struct dt_subject *subject, bool active, uint64_t spent_ns)
 {
-	subject->active = active || spent_ns;
+	subject->active = active;
 	atomic_fetch_add_explicit(&subject->spent_ns, spent_ns, memory_order_relaxed);
 }
 
-bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t at_ns,
+/* What was spent is told, or belongs to a time of which nothing is. */
+static void forget_spent(struct dt_recorded *threads, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		threads[i].spent_ns = 0;
+}
+
+bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,
 		     struct dt_tally *tally)
 {
-	uint64_t from_ns = subject->last_ns ? subject->last_ns : at_ns;
+	bool missing = subject->last_ns && subject->last_ns < span->since_ns;
 	uint64_t spent_ns = 0;
 	bool good, began = false, active = false;
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 
+	if (missing)
+		forget_spent(threads, count);
 	good = make_room(subject, count) && tell_gone(subject, ring, threads, count);
 	for (size_t i = 0; good && i < count; i++) {
 		tally->unseen += is_unseen(&threads[i]);
@@ -346,19 +355,21 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t 
 		spent_ns += threads[i].spent_ns;
 		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
 	}
-	note_load(subject, active, spent_ns);
 	tally->samples += count;
-	good = good && tell_round(subject, ring, from_ns - began_ns, at_ns - began_ns);
+	good = good &&
+	       tell_round(subject, ring, missing ? span->since_ns - span->began_ns : 0, span->at_ns - span->began_ns);
 	subject->name_count = 0;
-	plan_names(subject, began, at_ns);
+	plan_names(subject, began, span->at_ns);
+	note_load(subject, active || spent_ns, good ? spent_ns : 0);
 	if (!good) {
 		dt_ring_abandon(ring);
 		lose(subject, threads, count, tally);
 		return false;
 	}
 	dt_ring_publish(ring);
+	forget_spent(threads, count);
 	remember(subject, threads, count);
 	subject->rounds++;
-	subject->last_ns = at_ns;
+	subject->last_ns = span->at_ns;
 	return true;
 }

@@ -74,9 +74,15 @@ void dt_subject_free(struct dt_subject *subject);
  * good: see base/patience.h. It is told by who samples it then, as what its time begins with. */
 int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err);
 
-/* Tells the last look. began_ns: when the recording did; at_ns: the instant of the look; both by dt_clock_ns(). False
- * if the ring had no room: the round is lost, and the time it stood for is added to the next one. */
-bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t at_ns,
+/* The time that a look stands for: from the last one on, or from since_ns on if that is later (0: it is not, and
+ * nothing is missing), until its own instant. All by dt_clock_ns(). */
+struct dt_span {
+	uint64_t began_ns; /* when the recording did */
+	uint64_t since_ns, at_ns;
+};
+
+/* Tells the last look. False if the ring had no room: the round is lost, and its time is added to the next one. */
+bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,
 		     struct dt_tally *tally);
 
 #endif

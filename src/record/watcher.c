@@ -133,7 +133,8 @@ static bool greet(struct dt_watcher *w, uint64_t *due)
 		next = list->next;
 		list->next = NULL;
 		if (!list->rounds)
-			dt_subject_tell(list, w->ring, w->began_ns, dt_clock_ns(), &w->tally);
+			dt_subject_tell(list, w->ring,
+					&(struct dt_span){.began_ns = w->began_ns, .at_ns = dt_clock_ns()}, &w->tally);
 		add_all(w, list);
 	}
 	if (first && w->subjects) /* there were no instants before */

@@ -7,6 +7,8 @@
 #include "base/event.h"
 #include "record/watcher.h"
 
+#define DT_GAP_NS UINT64_C(1000000000) /* who wakes so much later than it should was stopped */
+
 struct dt_watcher {
 	struct dt_watcher_options options;
 	struct dt_ring *ring;
@@ -27,7 +29,8 @@ struct dt_watcher {
 	struct dt_subject *subjects; /* that are looked at */
 	uint64_t random;
 	uint64_t watched_rounds, watched_late, watched_ns; /* of the tally, when the seat was last judged, and when */
-	uint64_t took_ns;                                  /* by the last round */
+	uint64_t took_ns;                                  /* by the last round, of CPU time */
+	uint64_t since_ns;                                 /* of the time before, the next round tells nothing */
 	uint64_t told_ns;                                  /* when the sums were told */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */

@@ -151,6 +151,9 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call,
 			  one->walk.attached || dt_walk_runs(&p->pulse.words) == thread->address);
 	dt_recorded_account(thread, after);
+	if (one->running && !one->stopped && !one->agreed && !one->walk.attached &&
+	    dt_walk_runs(&p->pulse.words) != thread->address)
+		dt_recorded_waking(thread, p->moment->seat);
 	thread->attached = one->walk.attached;
 	thread->stands = !one->running && !thread->unseen;
 	thread->seen = true;
@@ -209,6 +212,7 @@ static void look_at_running(struct pass *p, struct dt_recorded *thread)
 		dt_image_prefetch(r->lane);
 		seen = dt_thread_sched_now(&thread->files, &one.before) == 0 && read_one(p, &one);
 	} else if (p->moment->agree) {
+		one.agreed = true;
 		one.walk.address = thread->address;
 		seen = dt_thread_sched_now(&thread->files, &one.before) == 0 &&
 		       dt_recorder_agree(r, &one.walk, &one.torn) == 0 &&

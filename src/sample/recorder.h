@@ -34,7 +34,7 @@ struct dt_recorded {
 	bool gil, gc;
 	enum dt_state state;
 	const char *syscall;
-	uint64_t spent_ns;                  /* on a CPU since the last look, by the scheduler's account */
+	uint64_t spent_ns; /* on a CPU, by the scheduler's account, since who uses the recorder made it 0 */
 	const struct dt_walk_frame *frames; /* innermost first; only valid until the next look, and if fresh */
 	size_t frame_count;
 

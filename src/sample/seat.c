@@ -1,14 +1,17 @@
 /* Seats: see seat.h. */
 #include "sample/seat.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/small_file.h"
 #include "base/util.h"
 
-#define RT_US 3000000 /* without a break: longer than any look */
+#define RT_US     3000000 /* without a break: longer than any look */
+#define MOMENT_NS 2000u   /* from the end of one thread's time to the beginning of another's */
 
 /* A real-time thread that never sleeps would keep its CPU from everybody: the kernel ends us before that. */
 static void bound_real_time(void)
@@ -54,7 +57,8 @@ static void hurry(struct dt_seat *seat, bool brisk)
 
 void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
 {
-	*seat = (struct dt_seat){.kind = DT_SEAT_BESIDE, .why = "no perch was asked for", .cpu = -1, .avoided = -1};
+	*seat = (struct dt_seat){
+	    .kind = DT_SEAT_BESIDE, .why = "no perch was asked for", .cpu = -1, .avoided = -1, .booked = -1};
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (!perch) {
 		hurry(seat, brisk);
@@ -69,6 +73,7 @@ void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
 		return;
 	}
 	bound_real_time();
+	seat->booked = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
 	if (dt_perch_fifo()) {
 		seat->kind = DT_SEAT_FIFO;
 		seat->why = "";
@@ -127,8 +132,22 @@ void dt_seat_avoid(struct dt_seat *seat, int cpu)
 		seat->avoided = cpu;
 }
 
+/* The kernel books the time of the one that has to go and begins to count ours at the same moment. */
+bool dt_seat_put_aside(const struct dt_seat *seat, struct dt_thread_files *files)
+{
+	char text[512];
+	uint64_t ours, its;
+	ssize_t got = seat->booked < 0 ? -1 : pread(seat->booked, text, sizeof(text), 0);
+
+	return got <= 0 || dt_thread_booked_parse(text, (size_t)got, &ours) < 0 ||
+	       dt_thread_booked_now(files, &its) < 0 || its + MOMENT_NS >= ours;
+}
+
 void dt_seat_leave(struct dt_seat *seat)
 {
+	if (seat->booked >= 0)
+		close(seat->booked);
+	seat->booked = -1;
 	if (seat->kind != DT_SEAT_BESIDE)
 		dt_seat_lower(seat, DT_SEAT_BESIDE, "");
 	else if (seat->lent)

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdbool.h>
 
+#include "proc/thread_files.h"
 #include "sample/perch.h"
 
 enum dt_seat_kind {
@@ -28,7 +29,8 @@ struct dt_seat {
 	int avoided;       /* the one that we keep off, -1: none */
 	cpu_set_t allowed; /* where we may go */
 	struct dt_sched saved;
-	bool lent; /* beside, but with a priority that is to be given back */
+	bool lent;  /* beside, but with a priority that is to be given back */
+	int booked; /* the file that tells when the scheduler last booked our time, -1: there is none */
 };
 
 /* Takes the best seat that is to be had here, or with perch false one beside. brisk: we sleep most of the time, so that
@@ -43,6 +45,10 @@ bool dt_seat_move(struct dt_seat *seat, int cpu);
 
 /* Beside: leaves a CPU to the thread that runs there, if there is another one for us. */
 void dt_seat_avoid(struct dt_seat *seat, int cpu);
+
+/* In a perch: was a thread that is ready to run on our CPU put aside there when we came? One that was not has woken
+ * since, or together with us: it slept until then. True where that cannot be told. */
+bool dt_seat_put_aside(const struct dt_seat *seat, struct dt_thread_files *files);
 
 /* Makes us as we were. */
 void dt_seat_leave(struct dt_seat *seat);

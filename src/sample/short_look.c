@@ -369,6 +369,8 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->slices = a->before.slices;
 	if (a->suspect)
 		dt_recorder_suspect_state(r, a->suspect, a->running ? NULL : &a->call, &a->after);
+	if (a->running && !a->stopped && !a->agree && a->pulse.words.locked == 0)
+		dt_recorded_waking(a->suspect, moment->seat);
 	return DT_ATTEMPT_DONE;
 }
 

@@ -1,10 +1,13 @@
 """What a recording makes of a target that changes while it is not looked at."""
 
+import os
+import platform
 import re
 import signal
 import time
+from pathlib import Path
 
-from harness import SOME_SHAPES, SYSTEM, TARGETS, each, limit, process_state, size, skip, target, wait_for
+from harness import SOME_SHAPES, SYSTEM, TARGETS, darter, each, limit, need_root, process_state, size, skip, target, wait_for
 from recordings import Recorder, folder, stacks
 
 
@@ -33,8 +36,56 @@ def test_a_look_that_came_late_is_made_good():
             recorder.send(signal.SIGCONT)
             recorder.end(None)
         found = stacks(place / "x.darter", "--idle")
+        text = darter("report", place / "x.darter").stdout
     rested = sum(weight for path, weight in found if path[-1].startswith("rest"))
     assert rested >= 1500000, found
+    # Of the time in which it was stopped nothing is told.
+    assert sum(weight for _, weight in found) <= 4500000, found
+    assert re.search(r"lost \d{3}", text) and "did not take place" in text, text
+
+
+def looks(pid):
+    """Is the thread that samples not asleep?"""
+    calls = [Path(f"/proc/{pid}/task/{tid}/syscall").read_text().split()[0] for tid in os.listdir(f"/proc/{pid}/task")]
+    return "230" not in calls  # clock_nanosleep
+
+
+@limit(120)
+def test_a_look_that_was_stopped_is_not_a_long_one():
+    """After a look that takes long there is a rest, or the target would not get on: how long we were stopped is no part of
+    it."""
+    if platform.machine() != "x86_64":
+        skip("the numbers of system calls are those of x86-64")
+    with target(SYSTEM, "hammer.py", "deep") as program, folder() as place:
+        with Recorder(["-r", "5000", "-d", "6", "-o", "x.darter", program.pid], place) as recorder:
+            recorder.wait_said("recording process")
+            for _ in range(300):
+                time.sleep(0.003)
+                recorder.send(signal.SIGSTOP)
+                wait_for(lambda: process_state(recorder.process.pid) == "T", "darter is stopped")
+                if looks(recorder.process.pid):
+                    break
+                recorder.send(signal.SIGCONT)
+            time.sleep(1.5)
+            recorder.send(signal.SIGCONT)
+            recorder.end(None)
+        text = darter("report", place / "x.darter").stdout
+    rounds = re.search(r"samples in ([\d,]+) rounds", text)
+    assert int(rounds[1].replace(",", "")) >= 2000, text
+
+
+@each(SOME_SHAPES)
+@limit(120)
+def test_who_has_only_just_woken_sleeps(python):
+    """The timer that wakes the target and ours often fire together."""
+    need_root()
+    with target(python, "phases.py", "plain", "0.4", "0.4") as program, folder() as place:
+        with Recorder(["-r", "1000", "-d", size(2, 10), "-o", "x.darter", program.pid], place) as recorder:
+            recorder.end(None)
+        running, all_of_it = stacks(place / "x.darter"), stacks(place / "x.darter", "--idle")
+    awake = sum(weight for path, weight in running if path[-1].startswith("rest"))
+    asleep = sum(weight for path, weight in all_of_it if path[-1].startswith("rest"))
+    assert asleep > 500000 and awake < 0.07 * asleep, (running, all_of_it)
 
 
 # Becomes itself again, by a thread, with so much to carry over that this takes a while; at last it is to get signals.

@@ -17,6 +17,7 @@
 #include "base/util.h"
 #include "machine/machine.h"
 #include "proc/proc.h"
+#include "proc/thread_files.h"
 
 static void a_name_may_hold_anything(void **state)
 {
@@ -353,6 +354,42 @@ static void a_large_file_has_a_limit(void **state)
 	dt_proc_release(&proc);
 }
 
+static int booked(const char *text, uint64_t *ns)
+{
+	return dt_thread_booked_parse(text, strlen(text), ns);
+}
+
+static void time_is_booked(void **state)
+{
+	struct dt_thread_files files;
+	uint64_t ns = 0, later = 0;
+	struct dt_proc proc;
+
+	(void)state;
+	assert_int_equal(
+	    booked("python (7, #threads: 1)\n-----\nse.exec_start          :   617868.434511\nse.vruntime : 1.0\n",
+		   &ns),
+	    0);
+	assert_int_equal(ns, UINT64_C(617868434511));
+	assert_int_equal(booked("", &ns), -ENOTSUP);
+	assert_int_equal(booked("x\nse.exec_start", &ns), -ENOTSUP);
+	assert_int_equal(booked("x\nse.exec_start   :", &ns), -ENOTSUP);
+	assert_int_equal(booked("x\nse.exec_start   : 12", &ns), -ENOTSUP);
+	assert_int_equal(booked("x\nse.exec_start   : -1.5", &ns), -ENOTSUP);
+	assert_int_equal(booked("x\nse.exec_start   : 99999999999999999999999.000001", &ns), -ENOTSUP);
+	assert_int_equal(booked("x\nse.vruntime     : 617868.434511\n", &ns), -ENOTSUP);
+
+	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
+	dt_thread_files_init(&files, &proc, getpid());
+	if (dt_thread_booked_now(&files, &ns) == -ENOENT)
+		skip();
+	usleep(20000);
+	assert_int_equal(dt_thread_booked_now(&files, &later), 0);
+	assert_true(later > ns && later - ns > 10000000);
+	dt_thread_files_release(&files);
+	dt_proc_release(&proc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,7 +404,7 @@ int main(void)
 	    cmocka_unit_test(an_ended_process_is_noticed),
 	    cmocka_unit_test(the_host_is_listed),
 	    cmocka_unit_test(a_large_file_has_a_limit),
-
+	    cmocka_unit_test(time_is_booked),
 	};
 
 	return cmocka_run_group_tests_name("proc", tests, NULL, NULL);

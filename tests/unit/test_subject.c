@@ -49,7 +49,7 @@ static void look_same(struct fixture *f)
 static bool tell(struct fixture *f)
 {
 	f->now += 10 * MS;
-	return dt_subject_tell(&f->subject, f->ring, 0, f->now, &f->tally);
+	return dt_subject_tell(&f->subject, f->ring, &(struct dt_span){.at_ns = f->now}, &f->tally);
 }
 
 static void collect(struct fixture *f)
@@ -158,6 +158,66 @@ static void test_lost(void **state)
 	assert_string_equal(dt_profile_text(f->profile, dt_profile_function_at(f->profile, 2)->name), "another");
 }
 
+static uint64_t spent_by(const struct fixture *f, uint32_t thread)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(f->profile);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		if (runs[i].thread == thread)
+			sum += runs[i].cpu_ns;
+	return sum;
+}
+
+/* CPU time that was in a lost round is told with the next one, and once. */
+static void test_lost_spent(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	dt_recorder_begin(&f->recorder);
+	f->threads[0].spent_ns += 5 * MS;
+	lose(f);
+	dt_recorder_begin(&f->recorder);
+	f->threads[0].spent_ns += 3 * MS;
+	assert_true(tell(f));
+	dt_recorder_begin(&f->recorder);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(spent_by(f, 1), 8 * MS);
+	assert_int_equal(spent_by(f, 2), 0);
+}
+
+/* Of the time in which we were stopped nothing is told, whether a thread goes on as before or not. */
+static void test_gap(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	dt_recorder_begin(&f->recorder);
+	f->threads[0].state = DT_STATE_RUNNING;
+	for (size_t i = 0; i < THREADS; i++)
+		f->threads[i].spent_ns = 900 * MS;
+	f->now += 1000 * MS;
+	assert_true(dt_subject_tell(&f->subject, f->ring, &(struct dt_span){0, f->now - 10 * MS, f->now}, &f->tally));
+	dt_recorder_begin(&f->recorder);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	for (uint32_t i = 1; i <= THREADS; i++) {
+		assert_int_equal(time_of(f, i, true, 0), 30 * MS);
+		assert_int_equal(spent_by(f, i), 0);
+	}
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++) {
+		const struct dt_profile_run *run = &dt_profile_runs(f->profile)[i];
+
+		assert_true(run->start_ns + run->wall_ns <= 10 * MS || run->start_ns >= 1000 * MS);
+	}
+}
+
 /* The same for one that was unseen when the round was lost, and has a stack with the collector. */
 static void test_lost_unseen(void **state)
 {
@@ -263,6 +323,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_unseen, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_lost_spent, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_large, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_codes, set_up, tear_down),
