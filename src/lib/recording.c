@@ -86,6 +86,13 @@ static int describe(struct dt_recording *r)
 	return 0;
 }
 
+/* How the calling thread was scheduled before the first of its recordings: the next one of a rotation begins before the
+ * last one ends. */
+static _Thread_local struct {
+	struct dt_sched saved;
+	unsigned recordings;
+} turns;
+
 /* On a busy machine a process that lives for 50 ms is gone before our turn has come: who takes short turns gets them
  * sooner, and no more of them. The threads that attach inherit that. */
 static void take_short_turns(struct dt_recording *r)
@@ -94,8 +101,17 @@ static void take_short_turns(struct dt_recording *r)
 
 	if (r->options.no_perch || dt_perch_sched(&saved) < 0 || saved.policy != SCHED_OTHER)
 		return;
-	if (dt_perch_slice(&saved))
-		r->saved = saved;
+	if (!turns.recordings)
+		turns.saved = saved;
+	r->short_turns = dt_perch_slice(&turns.saved);
+	turns.recordings += r->short_turns;
+}
+
+static void give_turns_back(struct dt_recording *r)
+{
+	if (r->short_turns && turns.recordings && --turns.recordings == 0)
+		dt_perch_give_back(&turns.saved);
+	r->short_turns = false;
 }
 
 static void keep_spare_files(struct dt_recording *r)
@@ -290,8 +306,7 @@ void dt_record_free(struct dt_recording *r)
 	if (!r)
 		return;
 	free_spare_files(r);
-	if (r->saved.size)
-		dt_perch_give_back(&r->saved);
+	give_turns_back(r);
 	if (r->crew && !r->hangs)
 		r->hangs = !dt_crew_stop(r->crew);
 	if (r->hangs) /* what the thread that hangs may still touch is never freed */

@@ -12,7 +12,7 @@ import subprocess
 import termios
 from pathlib import Path
 
-from harness import DARTER, DEADLINE, SYSTEM, darter, each, need_program, need_root, process_state, target, wait_for
+from harness import DARTER, DEADLINE, SYSTEM, darter, each, need_program, need_root, process_state, skip, target, wait_for
 from recordings import Recorder, folder, functions, processes, wait_recorded
 
 
@@ -295,6 +295,26 @@ def test_rotation(kind):
             for name in written[-2:]:
                 assert darter("report", here / name, check=0).stderr == ""
             assert "spin" in functions(here / written[-2]) and processes(here / written[-2]) == {program.pid}
+
+
+def slice_of(pid):
+    """The time slice of a process, or None where the kernel does not tell."""
+    found = re.search(r"^se\.slice\s*:\s*(\d+)", Path(f"/proc/{pid}/sched").read_text(), re.M)
+    return found and int(found[1])
+
+
+def test_who_looks_after_it_keeps_short_turns_after_a_rotation():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["--rotate", "300ms", "-o", "a.darter", program.pid], here) as recorder:
+            recorder.wait_said("recording process")
+            first = slice_of(recorder.process.pid)
+            if first is None or first >= 1000000:
+                skip("this kernel has no short time slices")
+            seen = set()
+            wait_for(lambda: seen.add(slice_of(recorder.process.pid)) or len(names(here)) >= 4, "three files are whole")
+            assert seen == {first}, seen
+            recorder.end()
+
 
 
 def test_rotation_of_made_names_and_the_sum():
