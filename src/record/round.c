@@ -253,6 +253,16 @@ static void note_length(struct dt_watcher *w, uint64_t woke_ns)
 	note_gap(w, woke_ns + w->took_ns, now);
 }
 
+/* Where we sit when the next instant comes: where we were if one of them runs there, else where one runs. */
+static void sit_down(const struct moment *m, bool home)
+{
+	struct dt_watcher *w = m->w;
+	int cpu = home ? m->home : w->subjects && w->subjects->active ? dt_recorder_cpu(w->subjects->recorder) : -1;
+
+	if (cpu >= 0 && cpu != w->seat.cpu)
+		dt_seat_move(&w->seat, cpu);
+}
+
 void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
 	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
@@ -289,6 +299,5 @@ void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 		dt_image_pool_lend(subject->pool, NULL);
 		dt_watcher_push(&w->outbox, subject);
 	}
-	if (home && w->seat.cpu != m.home) /* to sit there when the next instant comes */
-		dt_seat_move(&w->seat, m.home);
+	sit_down(&m, home);
 }

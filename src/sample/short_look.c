@@ -9,8 +9,9 @@
 #include "sample/look.h"
 #include "sample/recorder_inside.h"
 
-#define SWITCHES      3  /* of suspects that are followed in one attempt */
-#define BETWEEN_LOOKS 20 /* in a row at a thread that is entering Python: by then it is believed to be there */
+#define SWITCHES      3      /* of suspects that are followed in one attempt */
+#define BETWEEN_LOOKS 20     /* in a row at a thread that is entering Python: by then it is believed to be there */
+#define BEGIN_NS      60000u /* in which a thread that was woken on another CPU is put on it as a rule */
 
 static bool same_lists(const struct dt_pulse *a, const struct dt_pulse *b)
 {
@@ -32,9 +33,10 @@ struct attempt_state {
 	uint64_t since_ns; /* the account was read after that, and all is of one who stood since; 0: it was not */
 	bool running;
 	bool stopped;
-	bool agree; /* it runs, and looks at it must agree */
-	bool torn;  /* they did not, on the inner frames */
-	bool last;  /* nothing more is tried after this: what cannot be followed is unseen */
+	bool waking; /* it is to be proven that it has yet to be put on another CPU */
+	bool agree;  /* it runs, and looks at it must agree */
+	bool torn;   /* they did not, on the inner frames */
+	bool last;   /* nothing more is tried after this: what cannot be followed is unseen */
 };
 
 /* A thread state that has taken the GIL for the first time since the last look. */
@@ -186,6 +188,30 @@ static bool is_itself(struct dt_recorder *r, const struct attempt_state *a, cons
 	return dt_suspect_runs_python(r->live, r->python, a->call.sp);
 }
 
+static bool asked_again(struct attempt_state *a)
+{
+	return dt_thread_sched_now(&a->suspect->files, &a->after) == 0 && a->after.ran_ns == a->before.ran_ns;
+}
+
+/* A thread that slept wakes together with us, and as its CPU is ours now it has to wait for another one. If it is put
+ * on that now, its account being as it was until then, it stood until now: had it been on a CPU before, it would have
+ * had to leave that first, and its time would have gone on. The kernel tells the time before the count, so it is asked
+ * for once more. */
+static bool begins_now(struct attempt_state *a)
+{
+	uint64_t until = dt_clock_ns() + BEGIN_NS;
+	bool stood = false;
+
+	while (asked_again(a)) {
+		if (a->after.slices != a->before.slices)
+			return stood && asked_again(a) && a->after.slices == a->before.slices + 1;
+		stood = true;
+		if (dt_clock_ns() > until)
+			break;
+	}
+	return false;
+}
+
 /* Did nothing move since find_suspect()? And is it still the program that is known? An exec may leave every address as
  * it was. */
 static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
@@ -198,13 +224,15 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 	    (dt_walk_pulse(r->live, r->python, &r->interpreter, &now) < 0 || !same_words(&now.words, &a->pulse.words) ||
 	     !same_lists(&now, &a->pulse)))
 		return false;
-	if (a->running && !a->stopped && !a->agree && sched_getcpu() != moment->seat->cpu)
+	if (a->running && !a->stopped && !a->agree && !a->waking && sched_getcpu() != moment->seat->cpu)
 		return false;
 	r->replaced = dt_live_replaced(r->live, r->python->runtime);
 	if (r->replaced)
 		return false;
+	if (a->waking && !begins_now(a))
+		return false;
 	/* If it ran when it was first counted, its time has gone on since. */
-	if (a->suspect &&
+	if (a->suspect && !a->waking &&
 	    (dt_thread_sched_now(&a->suspect->files, &a->after) < 0 || a->after.slices != a->before.slices ||
 	     (!a->agree && !a->stopped && a->after.ran_ns != a->before.ran_ns)))
 		return false;
@@ -366,10 +394,12 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->single = a->suspect && !a->running && r->count == 1 && dt_proc_thread_count(r->proc) == 1;
 	r->blocked = a->suspect && !a->running;
 	r->suspect = a->suspect ? a->suspect->address : a->pulse.words.holder;
-	r->slices = a->before.slices;
+	r->slices = a->waking ? a->after.slices : a->before.slices;
 	if (a->suspect)
 		dt_recorder_suspect_state(r, a->suspect, a->running ? NULL : &a->call, &a->after);
-	if (a->running && !a->stopped && !a->agree && a->pulse.words.locked == 0)
+	if (a->waking)
+		a->suspect->state = DT_STATE_SLEEPING;
+	else if (a->running && !a->stopped && !a->agree && a->pulse.words.locked == 0)
 		dt_recorded_waking(a->suspect, moment->seat);
 	return DT_ATTEMPT_DONE;
 }
@@ -381,6 +411,19 @@ static enum dt_attempt lose(struct dt_recorder *r, const struct attempt_state *a
 	dt_recorded_unseen(a->suspect);
 	dt_recorder_ask_again(r);
 	return DT_ATTEMPT_DONE;
+}
+
+/* What the suspect's stack was when it was woken on another CPU, if that is what happened. */
+static enum dt_attempt look_at_waking(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
+{
+	enum dt_attempt rc;
+
+	if (!a->gathered || a->pulse.words.locked != 0 || !is_alone(r, a))
+		return DT_ATTEMPT_AWAY;
+	a->waking = true;
+	rc = look(r, moment, a);
+	a->waking = a->gathered = false;
+	return rc == DT_ATTEMPT_DONE ? rc : DT_ATTEMPT_AWAY;
 }
 
 /* A process with one thread, which was blocked and has not been on a CPU since: nobody else is there to do anything. */
@@ -414,6 +457,8 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	rc = ask_kernel(r, moment, &a);
 	if (rc == DT_ATTEMPT_DONE && !a.running && dt_away_was(r, a.suspect)) /* it ran, and is asleep now */
 		return lose(r, &a);
+	if (rc == DT_ATTEMPT_AWAY && look_at_waking(r, moment, &a) == DT_ATTEMPT_DONE)
+		return DT_ATTEMPT_DONE;
 	if (rc == DT_ATTEMPT_AWAY) {
 		dt_away_note(r, a.suspect, &a.before);
 		rc = stop_it(r, moment, &a);

@@ -124,6 +124,7 @@ def test_a_thread_that_becomes_another_program_while_it_is_stopped():
 @limit(120)
 def test_a_program_that_dies_while_it_is_stopped(python):
     """Its threads are stopped all the time: one that dies meanwhile, or stops late, is let go."""
+    python.demand()
     if python.root:
         skip("the program is started by darter, in this machine's own root")
     with folder() as place:
