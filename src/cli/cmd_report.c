@@ -53,6 +53,7 @@ static int open_recording(const char *file, struct dt_error *err)
 
 static int read_all(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
 {
+	char twice[DT_WARNING_SIZE] = "";
 	int code = 0;
 
 	for (size_t i = 0; i < o->count && code == 0; i++) {
@@ -64,6 +65,10 @@ static int read_all(const struct options *o, struct dt_recordings *recordings, s
 		if (code == 0 && warning[0])
 			dt_note(&o->showing.selecting.common, "%s", warning);
 	}
+	if (code == 0)
+		code = dt_recordings_join(recordings, twice, err);
+	if (code == 0 && twice[0])
+		dt_note(&o->showing.selecting.common, "%s", twice);
 	return code;
 }
 

@@ -105,7 +105,7 @@ def test_several_files_are_one():
         files = sorted(here.iterdir())
         assert len(files) > 2
         sums = [sum(weight for _, weight in stacks(file)) for file in files]
-        darter("report", *reversed(files), "-o", here / "all.darter", check=0)
+        assert darter("report", *reversed(files), "-o", here / "all.darter", check=0).stderr == ""
         together = sum(weight for _, weight in stacks(here / "all.darter"))
         # Files overlap by a moment, which counts once.
         assert max(sums) < together <= sum(sums) + len(files), (together, sums)

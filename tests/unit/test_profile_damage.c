@@ -310,7 +310,7 @@ static void test_versions(void **state)
 	assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), DT_EUNSUPPORTED);
 	assert_string_equal(err.message,
 			    "bad.darter was written by a newer darter: its format is version 2.0, this one "
-			    "reads 1.0");
+			    "reads 1.1");
 	assert_string_equal(err.hint, "read it with the darter that wrote it, or a later one");
 	assert_int_equal(read_bytes("{\"$schema\": 1}", 14, &profile, &file, &err), DT_ERUNTIME);
 	assert_string_equal(err.message, "bad.darter is not a recording of darter");
@@ -429,6 +429,42 @@ static void test_senseless(void **state)
 		assert_int_equal(file.damaged, 1);
 		dt_buf_release(&bytes);
 		dt_buf_release(&payload);
+	}
+}
+
+/* A file of version 1.0 does not tell of the boot; one of a later version has more behind it. */
+static void test_meta_of_other_versions(void **state)
+{
+	static const char *const texts[] = {"ae3a6ebc"};
+	static const struct {
+		size_t numbers;
+		uint32_t boot;
+		uint64_t began_ns;
+	} cases[] = {{18, 0, 0}, {20, 1, 7}, {25, 1, 7}};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_buf bytes = DT_BUF_INIT, payload = DT_BUF_INIT, meta = DT_BUF_INIT;
+		struct dt_profile *profile;
+		struct dt_file_state file;
+		struct dt_error err;
+
+		put_strings(&payload, 1, texts, 1);
+		file_put_fixed(&meta, 0, 8);
+		for (size_t k = 0; k < cases[i].numbers; k++)
+			file_put(&meta, k == 0 ? 5 : k == 18 ? 1 : k == 19 ? 7 : 0);
+		put_section(&payload, FILE_META, &meta);
+		put_head(&bytes, 1);
+		put_block(&bytes, FILE_END, FILE_STORED, 0, (uint32_t)payload.length, &payload);
+		assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), 0);
+		assert_true(file.ended && !file.damaged);
+		assert_int_equal(dt_profile_meta(profile)->began_realtime_ns, 5);
+		assert_int_equal(dt_profile_meta(profile)->boot, cases[i].boot);
+		assert_int_equal(dt_profile_meta(profile)->began_boot_ns, cases[i].began_ns);
+		dt_profile_free(profile);
+		dt_buf_release(&bytes);
+		dt_buf_release(&payload);
+		dt_buf_release(&meta);
 	}
 }
 
@@ -569,6 +605,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_rest_of_a_block_between, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_repair, set_up, tear_down),
 	    cmocka_unit_test(test_versions),
+	    cmocka_unit_test(test_meta_of_other_versions),
 	    cmocka_unit_test(test_unknown_is_skipped),
 	    cmocka_unit_test(test_a_block_in_a_name),
 	    cmocka_unit_test(test_senseless),
