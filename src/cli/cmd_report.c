@@ -185,8 +185,9 @@ const struct dt_command dt_command_report = {
 	     "and what is shown can be chosen anew each time.\n\n"
 	     "Several recordings are shown as one: the files of a rotation, or of several runs or hosts. A process "
 	     "that goes on from one file to the next is one process, and what was recorded twice counts once.\n\n"
-	     "A recording that was cut off, by a kill or a full disk, is shown up to there. Of one that is damaged "
-	     "the parts that are whole are shown. Both are told; '-f darter -o FILE' writes what is left as a whole "
+	     "A recording that was cut off, by a kill or a full disk, is shown up to there, and one that is still "
+	     "being written up to now. Of one that is damaged the parts that are whole are shown. All of that is "
+	     "told, and if nothing is left it is an error; '-f darter -o FILE' writes what is left as a whole "
 	     "recording.",
     .options = table,
     .examples = examples,

@@ -23,7 +23,25 @@ static void warn(const char *name, const struct dt_file_state *state, char warni
 			 name, state->damaged, state->damaged + state->blocks);
 	else if (!state->ended)
 		snprintf(warning, DT_WARNING_SIZE,
-			 "the recording in %s was cut off before its end: what was written until then is shown", name);
+			 state->growing ? "the recording in %s is still going on: what was written until now is shown"
+					: "the recording in %s was cut off before its end: what is left is shown",
+			 name);
+}
+
+/* Whole blocks may be of no use without those that are lost. One without runs that is whole had nobody to record. */
+static bool nothing_left(const struct dt_profile *profile, const struct dt_file_state *state)
+{
+	bool hurt = state->damaged || state->lost_runs || (state->cut && !state->growing);
+
+	return hurt && !dt_profile_counts(profile).runs;
+}
+
+static int fail_nothing_left(const char *name, const struct dt_file_state *state, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "%s is %s: nothing of what was recorded is left in it", name,
+		state->damaged || state->lost_runs ? "damaged" : "cut off");
+	dt_hint(err, "if it was copied or sent, the file that it was made from may be whole");
+	return DT_ERUNTIME;
 }
 
 /* The recording itself, in whole blocks: a file that was cut off or damaged is repaired by that. */
@@ -92,6 +110,10 @@ int dt_recordings_add(struct dt_recordings *recordings, int fd, const char *name
 	rc = dt_profile_read(fd, name, &grown[recordings->count], &state, err);
 	if (rc)
 		return rc;
+	if (nothing_left(grown[recordings->count], &state)) {
+		dt_profile_free(grown[recordings->count]);
+		return fail_nothing_left(name, &state, err);
+	}
 	recordings->count++;
 	warn(name, &state, warning);
 	return 0;
