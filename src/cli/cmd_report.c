@@ -175,6 +175,12 @@ static const struct dt_example examples[] = {
     {0},
 };
 
+static const struct dt_exits exits = {
+    .done = "; also when a recording was cut off or is damaged, and what is left of it is shown",
+    .failed = "a file that is no recording or cannot be read, or one in which nothing is left",
+    .not_found = "There is no such file.",
+};
+
 const struct dt_command dt_command_report = {
     .name = "report",
     .arguments = "FILE...",
@@ -194,4 +200,5 @@ const struct dt_command dt_command_report = {
     .options_size = sizeof(struct options),
     .argument = argument,
     .run = run,
+    .exits = &exits,
 };
