@@ -181,6 +181,8 @@ class Recording:
         rate = struct.unpack("<d", content.take(8))[0]
         times, texts = content.column(2), [self.strings[text] for text in content.column(5)]
         self.meta = (*times, rate, *texts, *content.column(11))
+        if content.more():
+            self.meta += (self.strings[content.varint()], content.varint())
 
     def lines(self):
         """As tests/hammer/recording prints them."""

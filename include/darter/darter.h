@@ -314,6 +314,9 @@ DT_API struct dt_recordings *dt_recordings_new(void); /* NULL: out of memory */
 DT_API void dt_recordings_free(struct dt_recordings *recordings);
 DT_API int dt_recordings_add(struct dt_recordings *recordings, int fd, const char *name, char warning[DT_WARNING_SIZE],
 			     struct dt_error *err);
+/* Puts them together now; dt_recordings_show() does it otherwise. What had to be left out, since it seems to have been
+ * recorded twice, is told in warning. */
+DT_API int dt_recordings_join(struct dt_recordings *recordings, char warning[DT_WARNING_SIZE], struct dt_error *err);
 /* Once, of at least one. */
 DT_API int dt_recordings_show(struct dt_recordings *recordings, const struct dt_profile_format *format,
 			      const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,

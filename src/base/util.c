@@ -28,6 +28,11 @@ uint64_t dt_clock_realtime_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+uint64_t dt_clock_boot_ns(void)
+{
+	return clock_ns(CLOCK_BOOTTIME);
+}
+
 bool dt_parse_u64(const char *text, uint64_t max, uint64_t *value)
 {
 	uint64_t result = 0;

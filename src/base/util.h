@@ -49,9 +49,10 @@ static inline uint64_t dt_get64(const void *p)
 	return v;
 }
 
-/* Nanoseconds of CLOCK_MONOTONIC and CLOCK_REALTIME. */
+/* Nanoseconds of CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME. */
 uint64_t dt_clock_ns(void);
 uint64_t dt_clock_realtime_ns(void);
+uint64_t dt_clock_boot_ns(void);
 
 /* Nanoseconds that the calling thread has been on a CPU. */
 uint64_t dt_cpu_ns(void);

@@ -173,6 +173,14 @@ static const struct dt_example examples[] = {
     {0},
 };
 
+static const struct dt_exits exits = {
+    .done = "; also when Ctrl-C (SIGINT) or SIGTERM ended --every, or the process did",
+    .failed = "a Python that cannot be read, a file that is no core or one that is not whole enough",
+    .permission = "The kernel does not allow it (a core file: its owner does not); the message says what would.",
+    .not_found = "There is no such process or core file, it ended, or there is no Python in it.",
+    .besides = "With several processes it is the code of the first error; the others are shown all the same.",
+};
+
 const struct dt_command dt_command_dump = {
     .name = "dump",
     .arguments = "[PID...]",
@@ -201,5 +209,5 @@ const struct dt_command dt_command_dump = {
     .defaults = defaults,
     .argument = dt_dump_argument,
     .run = run,
-    .looks = true,
+    .exits = &exits,
 };

@@ -136,6 +136,8 @@ static const struct dt_example examples[] = {
     {0},
 };
 
+static const struct dt_exits exits = {.done = "; also when no Python program is running"};
+
 const struct dt_command dt_command_ps = {
     .name = "ps",
     .summary = "list the Python programs on this host and what each is doing now",
@@ -153,4 +155,5 @@ const struct dt_command dt_command_ps = {
     .options_size = sizeof(struct options),
     .defaults = defaults,
     .run = run,
+    .exits = &exits,
 };

@@ -157,7 +157,7 @@ static const struct dt_option table[] = {
      .name = "duration",
      .kind = DT_VALUE_SECONDS,
      .value = "TIME",
-     .help = "How long: 10, 0.5, 500ms, 2m, 1h. By default until Ctrl-C, or until the processes end.",
+     .help = "How long: 10, 0.5, 500ms, 2m, 1h30m. By default until Ctrl-C, or until the processes end.",
      .set = set_duration},
     {.letter = 'o',
      .name = "output",
@@ -225,6 +225,17 @@ static const struct dt_example examples[] = {
     {0},
 };
 
+static const struct dt_exits exits = {
+    .done = "; also when Ctrl-C (SIGINT), SIGTERM or SIGHUP ended the recording, or the processes did",
+    .failed = "a Python that cannot be read, memory that does not answer",
+    .permission = "The kernel does not allow it; the message says what would.",
+    .not_found = "There is no such process, no name matches, it ended, or there is no Python in it.",
+    .besides =
+	"With several processes it is the code of the first error; the others are recorded all the same.\n\n"
+	"With a program behind -- it is the program's own: its exit code, or 128 plus the number of the signal that "
+	"ended it. If it could not be started: 4 if there is none, 3 if it may not be executed.",
+};
+
 const struct dt_command dt_command_record = {
     .name = "record",
     .arguments = "[PID...]",
@@ -250,5 +261,5 @@ const struct dt_command dt_command_record = {
     .argument = argument,
     .program = program,
     .run = run,
-    .looks = true,
+    .exits = &exits,
 };

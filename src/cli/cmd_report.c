@@ -53,6 +53,7 @@ static int open_recording(const char *file, struct dt_error *err)
 
 static int read_all(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
 {
+	char twice[DT_WARNING_SIZE] = "";
 	int code = 0;
 
 	for (size_t i = 0; i < o->count && code == 0; i++) {
@@ -64,6 +65,10 @@ static int read_all(const struct options *o, struct dt_recordings *recordings, s
 		if (code == 0 && warning[0])
 			dt_note(&o->showing.selecting.common, "%s", warning);
 	}
+	if (code == 0)
+		code = dt_recordings_join(recordings, twice, err);
+	if (code == 0 && twice[0])
+		dt_note(&o->showing.selecting.common, "%s", twice);
 	return code;
 }
 
@@ -170,6 +175,12 @@ static const struct dt_example examples[] = {
     {0},
 };
 
+static const struct dt_exits exits = {
+    .done = "; also when a recording was cut off or is damaged, and what is left of it is shown",
+    .failed = "a file that is no recording or cannot be read, or one in which nothing is left",
+    .not_found = "There is no such file.",
+};
+
 const struct dt_command dt_command_report = {
     .name = "report",
     .arguments = "FILE...",
@@ -180,12 +191,14 @@ const struct dt_command dt_command_report = {
 	     "and what is shown can be chosen anew each time.\n\n"
 	     "Several recordings are shown as one: the files of a rotation, or of several runs or hosts. A process "
 	     "that goes on from one file to the next is one process, and what was recorded twice counts once.\n\n"
-	     "A recording that was cut off, by a kill or a full disk, is shown up to there. Of one that is damaged "
-	     "the parts that are whole are shown. Both are told; '-f darter -o FILE' writes what is left as a whole "
+	     "A recording that was cut off, by a kill or a full disk, is shown up to there, and one that is still "
+	     "being written up to now. Of one that is damaged the parts that are whole are shown. All of that is "
+	     "told, and if nothing is left it is an error; '-f darter -o FILE' writes what is left as a whole "
 	     "recording.",
     .options = table,
     .examples = examples,
     .options_size = sizeof(struct options),
     .argument = argument,
     .run = run,
+    .exits = &exits,
 };

@@ -44,6 +44,15 @@ struct dt_variable {
 	const char *help; /* one sentence */
 };
 
+/* What exit codes mean, where that is more than what all commands have in common. NULL: nothing more, or not used. */
+struct dt_exits {
+	const char *done;       /* 0, behind "All went well" */
+	const char *failed;     /* 1: what failed, besides writing the result */
+	const char *permission; /* 3 */
+	const char *not_found;  /* 4 */
+	const char *besides;    /* a paragraph behind them */
+};
+
 struct dt_command {
 	const char *name;
 	const char *arguments;            /* "[PID...]", NULL: none */
@@ -60,8 +69,8 @@ struct dt_command {
 	int (*argument)(void *options, const char *text, struct dt_error *err); /* NULL: takes none */
 	/* The words behind "--" are a program and its arguments, ended by NULL as argv is; NULL: they are arguments. */
 	int (*program)(void *options, char *const *words, int count, struct dt_error *err);
-	int (*run)(void *options); /* returns the exit code */
-	bool looks;                /* into processes that it is given: it may be refused, or not find them */
+	int (*run)(void *options);    /* returns the exit code */
+	const struct dt_exits *exits; /* NULL: 0, 1 and 2 alone */
 };
 
 /* What the options that several commands share set. */

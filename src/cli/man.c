@@ -66,23 +66,37 @@ static void put_variables(FILE *out, const struct dt_variable *variable)
 	}
 }
 
-/* looks: the codes of processes that were asked for, too. */
-static void put_exit_status(FILE *out, bool looks)
+static void put_exit_status(FILE *out, const struct dt_exits *exits)
 {
+	static const struct dt_exits none;
+
+	exits = exits ? exits : &none;
 	fprintf(out,
 		"# EXIT STATUS\n\n"
-		"*0*\n\tAll went well.\n\n"
-		"*1*\n\tSomething failed: %sa result that could not be written.\n\n"
+		"*0*\n\tAll went well%s.\n\n"
+		"*1*\n\tSomething failed: %s%sa result that could not be written.\n\n"
 		"*2*\n\tThe command line makes no sense.\n\n",
-		looks ? "a Python that cannot be read, a file that is no core or one that is not whole enough, " : "");
-	if (looks)
-		fputs(
-		    "*3*\n\tThe kernel does not allow it (a core file: its owner does not); the message says what "
-		    "would.\n\n"
-		    "*4*\n\tThere is no such process or core file, it ended, or there is no Python in it.\n\n"
-		    "With several processes it is the code of the first error; the others are shown all the same.\n\n",
-		    out);
+		exits->done ? exits->done : "", exits->failed ? exits->failed : "", exits->failed ? ", " : "");
+	if (exits->permission)
+		fprintf(out, "*3*\n\t%s\n\n", exits->permission);
+	if (exits->not_found)
+		fprintf(out, "*4*\n\t%s\n\n", exits->not_found);
+	if (exits->besides)
+		fprintf(out, "%s\n\n", exits->besides);
 }
+
+/* Of all commands together: docs/exit-codes.md. */
+static const struct dt_exits all_exits = {
+    .done =
+	"; also when a recording or 'dump --every' is ended by Ctrl-C (SIGINT) or SIGTERM, or when the process that is "
+	"looked at ends",
+    .failed = "a Python that cannot be read, a file that is no core or recording, or one that is not whole enough",
+    .permission = "The kernel does not allow it (a core file: its owner does not); the message says what would.",
+    .not_found = "There is no such process, program, core file or recording, no name matches, it ended, or there is no "
+		 "Python in it.",
+    .besides = "With several processes it is the code of the first error; the others are shown all the same. 'darter "
+	       "record' with a program behind -- exits as the program did.",
+};
 
 static void put_examples(FILE *out, const struct dt_example *example)
 {
@@ -121,13 +135,7 @@ static void put_command_page(const struct dt_command *command, FILE *out)
 		fputs("# ENVIRONMENT\n\n", out);
 	put_variables(out, command->variables);
 	put_examples(out, command->examples);
-	put_exit_status(out, command->looks);
-	if (!command->looks && command->argument_kind == DT_VALUE_FILE)
-		fputs("*4*\n\tThere is no such file.\n\n", out);
-	if (command->program)
-		fputs("With a program behind -- it is the program's own: its exit code, or 128 plus the number of the "
-		      "signal that ended it.\n\n",
-		      out);
+	put_exit_status(out, command->exits);
 	fputs("# SEE ALSO\n\n*darter*(1)\n", out);
 }
 
@@ -156,7 +164,7 @@ void dt_help_man(const struct dt_command *command, FILE *out)
 	for (const struct dt_command *const *at = dt_commands; *at; at++)
 		put_variables(out, (*at)->variables);
 	put_examples(out, dt_help_first);
-	put_exit_status(out, true);
+	put_exit_status(out, &all_exits);
 	fputs("# SEE ALSO\n\n", out);
 	for (const struct dt_command *const *at = dt_commands; *at; at++)
 		fprintf(out, "%s*darter-%s*(1)", at == dt_commands ? "" : ", ", (*at)->name);

@@ -1,7 +1,6 @@
 /* Reads a command line as the tables say: see options.h. */
 #include "cli/options.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -277,26 +276,50 @@ int dt_value_pid(const char *text, int *pid, struct dt_error *err)
 	return 0;
 }
 
-int dt_value_seconds(const char *text, double min, double *seconds, struct dt_error *err)
+/* The seconds of a unit, 0 if there is none of that name. */
+static double unit_seconds(const char *name, size_t length)
 {
 	static const struct {
 		const char *name;
 		double seconds;
-	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
-	double value, unit = 0;
-	char *end;
+	} units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
 
-	errno = 0;
-	value = strtod(text, &end);
-	for (size_t i = 0; i < DT_COUNT(units) && end != text; i++)
-		if (!strcmp(end, units[i].name))
-			unit = units[i].seconds;
-	if (unit == 0 || errno || !isfinite(value) || value < 0) {
+	for (size_t i = 0; i < DT_COUNT(units); i++)
+		if (strlen(units[i].name) == length && !strncmp(name, units[i].name, length))
+			return units[i].seconds;
+	return 0;
+}
+
+/* A number with its unit, which must be smaller than the one before; without one if it stands alone. */
+static bool add_time(const char **text, double *unit, double *sum)
+{
+	char *end;
+	double value = strtod(*text, &end), before = *unit;
+	size_t length = strspn(end, "abcdefghijklmnopqrstuvwxyz");
+
+	/* strtod() would take a space, a sign and words as well. */
+	if (!strchr("0123456789.", **text) || end == *text)
+		return false;
+	*unit = *end || isfinite(before) ? unit_seconds(end, length) : 1;
+	*sum += value * *unit;
+	*text = end + length;
+	return *unit > 0 && *unit < before;
+}
+
+int dt_value_seconds(const char *text, double min, double *seconds, struct dt_error *err)
+{
+	double value = 0, unit = HUGE_VAL;
+	const char *rest = text;
+	bool good;
+
+	do
+		good = add_time(&rest, &unit, &value);
+	while (good && *rest);
+	if (!good || !isfinite(value)) {
 		dt_fail(err, DT_EUSAGE, "'%s' is not a number of seconds", text);
-		dt_hint(err, "other units stand behind the number: 0.5, 500ms, 10s, 2m, 1h");
+		dt_hint(err, "other units stand behind the number: 0.5, 500ms, 10s, 2m, 1h30m");
 		return DT_EUSAGE;
 	}
-	value *= unit;
 	if (value < min || value > 86400 * 366)
 		return dt_fail(err, DT_EUSAGE, "'%s': from %g s to a year is possible", text, min);
 	*seconds = value;

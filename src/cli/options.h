@@ -23,7 +23,7 @@ void dt_hint_core(const char *file, struct dt_error *err);
 
 /* Values. Each fails with DT_EUSAGE and a sentence that quotes the text. */
 int dt_value_pid(const char *text, int *pid, struct dt_error *err);
-/* "10", "0.5", "500ms", "2m", "1h" */
+/* "10", "0.5", "500ms", "2m", "1h30m": units get smaller. */
 int dt_value_seconds(const char *text, double min, double *seconds, struct dt_error *err);
 int dt_value_count(const char *text, size_t *count, struct dt_error *err);
 

@@ -124,19 +124,21 @@ static int rename_output(struct dt_record_run *run, struct dt_error *err)
 static int write_stdout(struct dt_record_run *run, struct dt_error *err)
 {
 	char warning[DT_WARNING_SIZE] = "";
-	int code;
+	int code, why;
 
 	if (!dt_output_good())
-		return 0;
+		return dt_output_explain(err);
 	guard(run, NULL);
 	code = show(run, run->command->showing.format, stdout, warning, err);
 	if (code == 0)
 		fflush(stdout);
+	why = errno;
 	dt_signals_not_at_once();
 	if (!ferror(stdout))
 		return code;
-	dt_output_failed(); /* told when we end, unless the reader has gone away */
-	return errno == EPIPE ? 0 : DT_ERUNTIME;
+	errno = why;
+	dt_output_failed();
+	return dt_output_explain(err);
 }
 
 void dt_record_write_now(struct dt_record_run *run)

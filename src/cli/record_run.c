@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/util.h"
 #include "cli/record.h"
 #include "cli/signals.h"
@@ -87,19 +88,25 @@ static void record(struct dt_record_run *run)
 static void tell_beginning(struct dt_record_run *run)
 {
 	const struct dt_record_command *command = run->command;
-	char who[64];
+	struct dt_buf line = DT_BUF_INIT;
 
 	if (command->program || !run->member_count)
 		return;
 	if (run->member_count == 1)
-		snprintf(who, sizeof(who), "process %d", run->members[0]);
+		dt_buf_printf(&line, "recording process %d", run->members[0]);
 	else
-		snprintf(who, sizeof(who), "%zu processes", run->member_count);
-	if (command->duration > 0)
-		dt_record_tell(run, "recording %s for %g s, %g times a second; Ctrl-C ends it before", who,
-			       command->duration, command->how.rate);
-	else
-		dt_record_tell(run, "recording %s, %g times a second; Ctrl-C ends it", who, command->how.rate);
+		dt_buf_printf(&line, "recording %zu processes", run->member_count);
+	if (command->duration > 0) {
+		dt_buf_puts(&line, " for ");
+		dt_put_number(&line, command->duration);
+		dt_buf_puts(&line, " s");
+	}
+	dt_buf_puts(&line, ", ");
+	dt_put_number(&line, command->how.rate);
+	dt_buf_printf(&line, " times a second; Ctrl-C ends it%s", command->duration > 0 ? " before" : "");
+	if (!line.failed)
+		dt_record_tell(run, "%s", line.data);
+	dt_buf_release(&line);
 }
 
 static void tell_end(struct dt_record_run *run)

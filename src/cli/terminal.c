@@ -14,6 +14,7 @@
 #define PASTED    "    " /* how a line of a hint begins that is to be pasted */
 
 static int output_errno;
+static bool output_told;
 
 static struct dt_buf held = DT_BUF_INIT; /* said since dt_words_hold() */
 static bool holding;
@@ -146,6 +147,14 @@ bool dt_output_good(void)
 	return !output_errno;
 }
 
+int dt_output_explain(struct dt_error *err)
+{
+	if (output_errno == EPIPE)
+		return 0;
+	output_told = true;
+	return dt_fail(err, DT_ERUNTIME, "the result could not be written: %s", strerror(output_errno));
+}
+
 int dt_output_end(int exit_code)
 {
 	struct dt_error err;
@@ -155,7 +164,7 @@ int dt_output_end(int exit_code)
 		dt_output_failed();
 	if (!output_errno || output_errno == EPIPE)
 		return exit_code;
-	dt_fail(&err, DT_ERUNTIME, "the result could not be written: %s", strerror(output_errno));
-	dt_report(NULL, &err);
+	if (!output_told && dt_output_explain(&err))
+		dt_report(NULL, &err);
 	return DT_EXIT_FAILED;
 }

@@ -30,6 +30,10 @@ void dt_output_failed(void);
  * error. */
 int dt_output_end(int exit_code);
 
+/* Why writing to stdout failed, for who has more to say about it: dt_output_end() does not tell it again. 0: its reader
+ * went away. */
+int dt_output_explain(struct dt_error *err);
+
 /* True until a write to stdout failed. */
 bool dt_output_good(void);
 

@@ -7,8 +7,9 @@
 	const get = (name) => svg.querySelector("." + name);
 	const frames = get("frames"), head = get("head"), detail = get("detail"), found = get("found"), note = get("note");
 	const ROW = Number(frames.dataset.row), TOP = Number(frames.dataset.top), PAD = Number(frames.dataset.pad);
-	const LEAST = 640; // pixels: a narrower window scrolls
-	const BAR = 380;
+	const NARROW = 640, MORE = 76; // pixels: below that the bar and the words have rows of their own, which take so much
+	const LEAST = 300; // a window that is narrower scrolls
+	const BAR = 380, PAGE = 460;
 
 	// ---- what there is: frames in the order of the file, parents before children ----
 
@@ -28,7 +29,7 @@
 		return node;
 	});
 	const root = nodes[0], rows = nodes.reduce((most, node) => Math.max(most, node.depth), 0) + 1;
-	let zoomed = root, current = root, flipped = false, width = 0, glyph = 7.22, pattern = null, plain = false;
+	let zoomed = root, current = root, flipped = false, width = 0, glyph = 7.22, pattern = null, plain = false, narrow = false, top = TOP;
 
 	function add(parent, space, tag, attributes, text) {
 		const element = document.createElementNS(space, tag);
@@ -81,6 +82,9 @@
 		return kept + "\u2026";
 	}
 
+	// Columns of the lines in the head.
+	const fits = (space) => Math.floor(space / (glyph * 12.5 / 12));
+
 	function label(node, x, y, space) {
 		const room = Math.floor((space - 8) / glyph);
 		if (room < 3) {
@@ -99,11 +103,12 @@
 
 	function tell(node) {
 		const share = zoomed !== root && node.depth > zoomed.depth ? ", " + percent(node.total, zoomed.total) + " of the zoom" : "";
-		const right = pattern ? found.getComputedTextLength() + 24 : 0;
-		const words = node.words + share;
-		const room = Math.floor((width - right) / (glyph * 12.5 / 12)) - columns(words) - 2;
+		const right = pattern && !narrow ? found.getComputedTextLength() + 24 : 0;
+		const line = fits(width - right), words = cut(node.words + share, narrow ? line : line - 10);
+		const room = narrow ? line : line - columns(words) - 2;
 		detail.textContent = words;
-		add(detail, SVG, "tspan", {"font-weight": "bold", dx: "1.2em"}, cut(node.name, Math.max(room, 8)));
+		const name = add(detail, SVG, "tspan", {"font-weight": "bold"}, cut(node.name, room));
+		put(name, narrow ? {x: PAD, dy: "1.4em"} : {dx: "1.2em"});
 		if (node.place && columns(node.name) + columns(node.place) + 2 <= room)
 			add(detail, SVG, "tspan", {class: "p", dx: "0.6em"}, node.place);
 	}
@@ -162,21 +167,25 @@
 
 	function layout() {
 		// The height first: it decides whether a scroll bar takes some of the width.
-		const height = TOP + rows * ROW + 34;
+		narrow = window.innerWidth < NARROW;
+		top = TOP + (narrow ? MORE : 0);
+		const height = Math.max(top + rows * ROW + 34, below());
 		svg.removeAttribute("viewBox");
 		put(svg, {width: "100%", height});
 		const outer = Math.max(document.documentElement.clientWidth || window.innerWidth, LEAST);
 		width = outer - 2 * PAD;
 		put(svg, {width: outer});
 		put(get("back"), {width: outer, height});
-		put(get("lid"), {width: outer});
-		put(get("line"), {x2: outer});
-		put(found, {x: outer - PAD});
-		put(tools, {x: outer - PAD - BAR + 4});
-		put(keys, {x: Math.max((outer - 460) / 2, 0)});
-		put(note, {y: TOP + rows * ROW + 20});
-		shorten(get("title"), width - BAR - 20);
-		shorten(get("about"), width - BAR - 20);
+		put(get("lid"), {width: outer, height: top - 2});
+		put(get("line"), {x2: outer, y1: narrow ? 100 : 60, y2: narrow ? 100 : 60});
+		put(detail, {y: narrow ? 118 : 78});
+		put(found, {x: outer - PAD, y: narrow ? 153 : 78});
+		put(frames, {y: top});
+		put(tools, narrow ? {x: PAD - 4, y: 57, width: width + 8} : {x: outer - PAD - BAR + 4, y: 5, width: BAR});
+		put(keys, {x: (outer - Math.min(width, PAGE)) / 2});
+		put(note, {y: top + rows * ROW + 20});
+		shorten(get("title"), width - (narrow ? 0 : BAR + 20));
+		shorten(get("about"), width - (narrow ? 0 : BAR + 20));
 		shorten(note, width);
 		nodes.forEach(place);
 		paint();
@@ -209,8 +218,8 @@
 
 	function reveal(node) {
 		const box = node.rect.getBoundingClientRect();
-		if (box.top < TOP)
-			window.scrollBy(0, box.top - TOP);
+		if (box.top < top)
+			window.scrollBy(0, box.top - top);
 		else if (box.bottom > window.innerHeight)
 			window.scrollBy(0, box.bottom - window.innerHeight + ROW);
 	}
@@ -252,8 +261,9 @@
 				until = node.start + node.total;
 			}
 		}
-		found.textContent = pattern ? (hits ? percent(total, zoomed.total) + " matched, " + time(total) + ", " : "") +
+		const words = pattern ? (hits ? percent(total, zoomed.total) + " matched, " + time(total) + ", " : "") +
 			(hits || "no") + (hits === 1 ? " frame" : " frames") + (plain ? " (taken as plain text)" : "") : "";
+		found.textContent = narrow ? cut(words, fits(width)) : words;
 	}
 
 	function clear() {
@@ -302,7 +312,7 @@
 	const reset = button(bar, "Reset", "Show everything (Esc)", restore);
 	button(bar, "?", "Keys (?)", help);
 
-	const keys = add(svg, SVG, "foreignObject", {y: TOP, width: 460, height: 325});
+	const keys = add(svg, SVG, "foreignObject", {});
 	const page = add(keys, HTML, "div", {class: "keys", role: "dialog", "aria-label": "Keys"});
 	add(page, HTML, "b", {}, "Keys");
 	const list = add(page, HTML, "dl", {});
@@ -317,10 +327,18 @@
 	const close = button(page, "Close", "Esc", help);
 	keys.style.display = "none";
 
+	// Where the page of keys ends. It is as high as its words, if the window is; else it scrolls.
+	function below() {
+		const room = Math.max(window.innerHeight - top - PAD, 160), space = document.documentElement.clientWidth || window.innerWidth;
+		put(keys, {y: window.scrollY + top, width: Math.min(Math.max(space, LEAST) - 2 * PAD, PAGE), height: 1});
+		put(keys, {height: Math.min(page.scrollHeight + 2, room)});
+		return keys.style.display === "none" ? 0 : window.scrollY + top + Number(keys.getAttribute("height")) + PAD;
+	}
+
 	function help() {
 		const open = keys.style.display === "none";
 		keys.style.display = open ? "" : "none";
-		keys.setAttribute("y", window.scrollY + TOP);
+		layout();
 		(open ? close : current.element).focus({preventScroll: true});
 	}
 
@@ -378,7 +396,7 @@
 	window.addEventListener("scroll", stick);
 	window.addEventListener("beforeprint", function () {
 		head.removeAttribute("transform");
-		svg.setAttribute("viewBox", "0 0 " + svg.getAttribute("width") + " " + (TOP + rows * ROW + 34));
+		svg.setAttribute("viewBox", "0 0 " + svg.getAttribute("width") + " " + (top + rows * ROW + 34));
 		put(svg, {width: "100%"});
 		svg.removeAttribute("height");
 		for (const name of ["title", "about"]) // there are no buttons on paper

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/flamegraph.h"

@@ -1,6 +1,5 @@
 /* Colours, states in words, numbers: what the text formats share. See text.h. */
 #include <errno.h>
-#include <inttypes.h>
 
 #include "base/utf8.h"
 #include "base/util.h"
@@ -109,16 +108,4 @@ int dt_flush(struct dt_buf *buf, FILE *out)
 	if (refused || ferror(out))
 		return DT_ERUNTIME;
 	return failed ? DT_EMEMORY : 0;
-}
-
-void dt_thousands(struct dt_buf *buf, uint64_t number)
-{
-	char digits[24];
-	int length = snprintf(digits, sizeof(digits), "%" PRIu64, number);
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			dt_buf_putc(buf, ',');
-		dt_buf_putc(buf, digits[i]);
-	}
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/short_command.h"
 #include "base/util.h"
 #include "format/text.h"

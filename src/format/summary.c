@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/short_command.h"
 #include "base/utf8.h"
 #include "base/util.h"
@@ -161,6 +162,8 @@ static void put_how_much(struct summary *s)
 					      [DT_WEIGHT_GIL] = "time with the GIL in hand"};
 	const struct dt_view_options *options = dt_view_options(s->view);
 	struct dt_profile_counts counts = dt_profile_counts(s->profile);
+	/* The CPU time of a run that waits is what it took to begin and end that: no waiting. */
+	bool waits = options->weight != DT_WEIGHT_CPU;
 	struct dt_buf text = DT_BUF_INIT;
 
 	if (!counts.runs) {
@@ -172,12 +175,12 @@ static void put_how_much(struct summary *s)
 		put_filters(&text, options);
 		if (counts.threads > 1)
 			dt_buf_puts(&text, ", all threads together");
-		if (s->idle) {
+		if (s->idle && waits) {
 			dt_buf_puts(&text, "; ");
 			dt_put_time(&text, s->idle);
 			dt_buf_puts(&text, " of waiting is hidden, '--idle' shows it");
 		}
-	} else if (s->idle) {
+	} else if (s->idle && waits) {
 		dt_buf_puts(&text, "Nothing was busy: all ");
 		dt_put_time(&text, s->idle);
 		dt_buf_printf(&text, " of %s", weights[options->weight]);
@@ -186,7 +189,7 @@ static void put_how_much(struct summary *s)
 	} else {
 		dt_buf_printf(&text, "There is nothing to show: no %s", weights[options->weight]);
 		put_filters(&text, options);
-		dt_buf_puts(&text, " was recorded.");
+		dt_buf_puts(&text, s->idle ? " was recorded but that of waiting." : " was recorded.");
 	}
 	say(&s->buf, &s->render, &text);
 	dt_buf_release(&text);

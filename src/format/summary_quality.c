@@ -5,13 +5,15 @@
  */
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/wrap.h"
 #include "format/summary.h"
 #include "format/units.h"
 
-#define INDENT 2
+#define INDENT    2
+#define MOST_PACE 1e15 /* of a file that says senseless things */
 
 /* "late 3 (1.2%)" */
 static void put_count(struct dt_buf *text, const char *name, uint64_t count, uint64_t whole)
@@ -56,6 +58,15 @@ static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quali
 	}
 }
 
+/* "99.8", "99,998" */
+static void put_pace(struct dt_buf *text, double pace)
+{
+	if (pace < 999.95)
+		dt_buf_printf(text, "%.1f", pace);
+	else
+		dt_thousands(text, (uint64_t)(DT_MIN(pace, MOST_PACE) + 0.5));
+}
+
 /* "Quality: good, 99.9% of this time has a true stack; 99.8 of 100 rounds a second" */
 static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
 			const struct dt_summary_missing *missing)
@@ -68,9 +79,12 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, 
 	dt_paint(buf, render, style, word);
 	put_seen(&text, &meta->quality, missing);
 	if (meta->duration_ns) {
-		dt_buf_printf(&text, "; %.1f", (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
-		if (meta->rate > 0)
-			dt_buf_printf(&text, " of %.6g", meta->rate);
+		dt_buf_puts(&text, "; ");
+		put_pace(&text, (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
+		if (meta->rate > 0) {
+			dt_buf_puts(&text, " of ");
+			dt_put_number(&text, meta->rate);
+		}
 		dt_buf_puts(&text, " rounds a second");
 	}
 	dt_wrap(buf, text.data, text.length, strlen("Quality: good"), INDENT, render->columns);

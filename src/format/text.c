@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/numbers.h"
 #include "base/short_names.h"
 #include "base/utf8.h"
 #include "format/formats.h"

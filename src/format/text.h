@@ -32,7 +32,4 @@ enum dt_style dt_state_style(enum dt_state state);
 /* Writes the buffer, clears it, and returns as the dt_render functions do. */
 int dt_flush(struct dt_buf *buf, FILE *out);
 
-/* "99,990" */
-void dt_thousands(struct dt_buf *buf, uint64_t number);
-
 #endif

@@ -60,6 +60,7 @@ static int describe(struct dt_recording *r)
 	struct dt_crew_tally tally;
 	struct dt_profile_meta meta = {
 	    .began_realtime_ns = r->began_realtime_ns,
+	    .began_boot_ns = r->boot[0] ? r->began_boot_ns : 0,
 	    .duration_ns = (r->ended_ns ? r->ended_ns : dt_clock_ns()) - r->began_ns,
 	    .rate = r->options.rate,
 	    .quality = {.own_cpu_ns = process_cpu_ns() - r->began_cpu_ns, .own_rss = dt_own_rss()},
@@ -80,7 +81,8 @@ static int describe(struct dt_recording *r)
 	gethostname(host, sizeof(host) - 1);
 	if (dt_recording_intern(r, modes[r->options.weight], &meta.mode) < 0 ||
 	    dt_recording_intern(r, rung, &meta.rung) < 0 || dt_recording_intern(r, why, &meta.rung_why) < 0 ||
-	    dt_recording_intern(r, host, &meta.host) < 0 || dt_recording_intern(r, DT_VERSION, &meta.darter) < 0)
+	    dt_recording_intern(r, r->boot, &meta.boot) < 0 || dt_recording_intern(r, host, &meta.host) < 0 ||
+	    dt_recording_intern(r, DT_VERSION, &meta.darter) < 0)
 		return -ENOMEM;
 	dt_profile_set_meta(r->profile, &meta);
 	return 0;
@@ -148,6 +150,8 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 		r->options.rate = RATE;
 	r->began_cpu_ns = process_cpu_ns();
 	r->began_realtime_ns = dt_clock_realtime_ns();
+	r->began_boot_ns = dt_clock_boot_ns();
+	dt_boot_id(r->boot);
 	r->began_ns = r->flushed_ns = dt_clock_ns();
 	r->profile = dt_profile_new();
 	keep_spare_files(r);

@@ -4,6 +4,7 @@
 #define DT_LIB_RECORDING_H
 
 #include "lib/enlist.h"
+#include "proc/boot.h"
 #include "profile/file.h"
 #include "record/crew.h"
 
@@ -30,7 +31,9 @@ struct dt_recording {
 	struct dt_member *members;
 	size_t living, joined;
 	uint64_t began_ns, began_realtime_ns, began_cpu_ns;
-	uint64_t ended_ns; /* 0: it goes on */
+	uint64_t began_boot_ns;
+	char boot[DT_BOOT_ID]; /* of this kernel; "": clocks of others cannot be compared with ours */
+	uint64_t ended_ns;     /* 0: it goes on */
 	uint64_t flushed_ns, retried_ns;
 	int spare[DT_SPARE_FILES]; /* descriptors that processes cannot use up: results are to be written at the end */
 	bool short_turns;          /* the calling thread has short time slices for it */

@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/util.h"
+#include "format/units.h"
 #include "profile/file.h"
 #include "profile/view.h"
+
+#define WORTH_A_WORD 10 /* a tenth of all time */
 
 /* A recording that was not ended was cut off by a kill or a full disk: all that was written before is there. */
 static void warn(const char *name, const struct dt_file_state *state, char warning[DT_WARNING_SIZE])
@@ -19,7 +23,25 @@ static void warn(const char *name, const struct dt_file_state *state, char warni
 			 name, state->damaged, state->damaged + state->blocks);
 	else if (!state->ended)
 		snprintf(warning, DT_WARNING_SIZE,
-			 "the recording in %s was cut off before its end: what was written until then is shown", name);
+			 state->growing ? "the recording in %s is still going on: what was written until now is shown"
+					: "the recording in %s was cut off before its end: what is left is shown",
+			 name);
+}
+
+/* Whole blocks may be of no use without those that are lost. One without runs that is whole had nobody to record. */
+static bool nothing_left(const struct dt_profile *profile, const struct dt_file_state *state)
+{
+	bool hurt = state->damaged || state->lost_runs || (state->cut && !state->growing);
+
+	return hurt && !dt_profile_counts(profile).runs;
+}
+
+static int fail_nothing_left(const char *name, const struct dt_file_state *state, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "%s is %s: nothing of what was recorded is left in it", name,
+		state->damaged || state->lost_runs ? "damaged" : "cut off");
+	dt_hint(err, "if it was copied or sent, the file that it was made from may be whole");
+	return DT_ERUNTIME;
 }
 
 /* The recording itself, in whole blocks: a file that was cut off or damaged is repaired by that. */
@@ -88,6 +110,10 @@ int dt_recordings_add(struct dt_recordings *recordings, int fd, const char *name
 	rc = dt_profile_read(fd, name, &grown[recordings->count], &state, err);
 	if (rc)
 		return rc;
+	if (nothing_left(grown[recordings->count], &state)) {
+		dt_profile_free(grown[recordings->count]);
+		return fail_nothing_left(name, &state, err);
+	}
 	recordings->count++;
 	warn(name, &state, warning);
 	return 0;
@@ -102,20 +128,85 @@ static int by_begin(const void *a, const void *b)
 	return (x - 1 > y - 1) - (x - 1 < y - 1);
 }
 
-/* Afterwards there is one; or none, if that fails. */
-static int put_together(struct dt_recordings *recordings, struct dt_error *err)
+/* Those of one boot stand together, as the clock since then says. */
+static int by_boot(const void *a, const void *b)
+{
+	const struct dt_profile *x = *(struct dt_profile *const *)a, *y = *(struct dt_profile *const *)b;
+	const struct dt_profile_meta *p = dt_profile_meta(x), *q = dt_profile_meta(y);
+	int order = strcmp(dt_profile_text(x, p->boot), dt_profile_text(y, q->boot));
+
+	return order ? order : (p->began_boot_ns > q->began_boot_ns) - (p->began_boot_ns < q->began_boot_ns);
+}
+
+static bool always(const struct dt_profile *a, const struct dt_profile *b)
+{
+	(void)a, (void)b;
+	return true;
+}
+
+/* Each goes into the one before it, where it may; the others stay. */
+static int merge_neighbours(struct dt_recordings *recordings,
+			    bool (*may)(const struct dt_profile *, const struct dt_profile *), uint64_t *twice_ns)
 {
 	struct dt_profile **profiles = recordings->profiles;
+	size_t count = recordings->count, kept = 0;
 	int rc = 0;
 
-	qsort(profiles, recordings->count, sizeof(struct dt_profile *), by_begin);
-	for (size_t i = 1; i < recordings->count && rc == 0; i++) {
-		rc = dt_profile_merge(profiles[0], profiles[i]);
+	for (size_t i = 1; i < count; i++) {
+		if (rc < 0 || !may(profiles[kept], profiles[i])) {
+			profiles[++kept] = profiles[i];
+			continue;
+		}
+		rc = dt_profile_merge(profiles[kept], profiles[i], twice_ns);
 		dt_profile_free(profiles[i]);
-		profiles[i] = NULL;
 	}
+	recordings->count = kept + 1;
+	return rc;
+}
+
+static uint64_t time_in(const struct dt_profile *profile)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(profile);
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < dt_profile_counts(profile).runs; i++)
+		sum_ns += runs[i].wall_ns;
+	return sum_ns;
+}
+
+/* Files of a rotation overlap by a moment, which is as it should be: within one boot that is not worth a word. */
+static void warn_twice(const struct dt_profile *whole, uint64_t sure_ns, uint64_t unsure_ns,
+		       char warning[DT_WARNING_SIZE])
+{
+	struct dt_buf time = DT_BUF_INIT;
+
+	warning[0] = '\0';
+	if (!unsure_ns && sure_ns <= time_in(whole) / WORTH_A_WORD)
+		return;
+	dt_put_time(&time, unsure_ns ? unsure_ns : sure_ns);
+	snprintf(warning, DT_WARNING_SIZE,
+		 unsure_ns ? "%s of threads is left out: by the wall clock it was recorded twice, which is wrong if "
+			     "that clock was set back between the recordings"
+			   : "%s of threads was recorded twice, and counts once",
+		 time.failed ? "some time" : time.data);
+	dt_buf_release(&time);
+}
+
+int dt_recordings_join(struct dt_recordings *recordings, char warning[DT_WARNING_SIZE], struct dt_error *err)
+{
+	uint64_t sure_ns = 0, unsure_ns = 0;
+	int rc;
+
+	warning[0] = '\0';
+	if (recordings->count < 2)
+		return 0;
+	qsort(recordings->profiles, recordings->count, sizeof(struct dt_profile *), by_boot);
+	rc = merge_neighbours(recordings, dt_profile_same_boot, &sure_ns);
+	qsort(recordings->profiles, recordings->count, sizeof(struct dt_profile *), by_begin);
+	if (rc == 0)
+		rc = merge_neighbours(recordings, always, &unsure_ns);
 	if (rc == 0) {
-		recordings->count = 1;
+		warn_twice(recordings->profiles[0], sure_ns, unsure_ns, warning);
 		return 0;
 	}
 	drop_all(recordings);
@@ -128,13 +219,13 @@ int dt_recordings_show(struct dt_recordings *recordings, const struct dt_profile
 		       const struct dt_view_options *options, const struct dt_profile_render *render, FILE *out,
 		       struct dt_error *err)
 {
+	char warning[DT_WARNING_SIZE];
 	struct dt_view *view = NULL;
-	int rc = 0;
+	int rc;
 
 	if (!recordings->profiles || !recordings->count)
 		return dt_fail(err, DT_EUSAGE, "there is no recording to be shown");
-	if (recordings->count > 1)
-		rc = put_together(recordings, err);
+	rc = dt_recordings_join(recordings, warning, err);
 	if (rc == 0)
 		rc = dt_view_new(recordings->profiles[0], options, &view, err);
 	if (rc == 0)

@@ -12,8 +12,9 @@
 
 struct dt_writer;
 
-/* Writes to a descriptor, which stays the caller's, from its current place on. The profile is borrowed; it must be new,
- * or all that is in it goes into the first block. 0, DT_EMEMORY, or DT_ERUNTIME with errno and the reason in *err. */
+/* Writes to a descriptor, which stays the caller's, from its current place on; until the end, or until it is closed,
+ * the file is locked for those who read it (dt_file_state.growing). The profile is borrowed; it must be new, or all
+ * that is in it goes into the first block. 0, DT_EMEMORY, or DT_ERUNTIME with errno and the reason in *err. */
 int dt_writer_new(int fd, struct dt_profile *profile, struct dt_writer **writer, struct dt_error *err);
 
 /* Writes a block with what was added since the last one, and forgets the runs of the profile. Nothing is written if
@@ -38,9 +39,11 @@ void dt_writer_free(struct dt_writer *writer);
 /* What is the matter with a file that could be read in part. */
 struct dt_file_state {
 	bool ended;          /* the last block is there: the recording was finished */
+	bool growing;        /* somebody else was still writing it when reading began */
+	bool cut;            /* it ends within a block */
 	uint64_t read_bytes; /* of whole blocks */
 	uint64_t file_bytes;
-	uint64_t blocks, damaged; /* blocks that were read, and that had to be left out */
+	uint64_t blocks, damaged; /* blocks that were read, and that had to be left out but for the one cut */
 	uint64_t lost_runs;       /* in blocks that were read, but what they speak of was in one that was left out */
 };
 

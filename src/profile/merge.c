@@ -13,6 +13,7 @@ struct merge {
 	struct dt_profile *into;
 	const struct dt_profile *from;
 	uint64_t later_ns; /* that the other one began after this one */
+	uint64_t twice_ns; /* of runs, that was left out */
 	const struct known_process *known;
 	size_t known_count;
 	uint32_t *strings, *functions, *locations, *stacks, *process_ids, *thread_ids;
@@ -121,10 +122,18 @@ static int merge_process(struct merge *m, uint32_t number)
 	return dt_profile_set_process(m->into, known, &process);
 }
 
+/* Ids of another host mean others, and no process outlives its kernel. */
+static bool may_go_on(const struct merge *m)
+{
+	const struct dt_profile_meta *ours = &m->into->meta, *theirs = &m->from->meta;
+
+	return m->strings[theirs->host] == ours->host &&
+	       (!theirs->boot || !ours->boot || m->strings[theirs->boot] == ours->boot);
+}
+
 static int merge_processes(struct merge *m, const struct dt_profile_counts *counts)
 {
-	/* Ids of another host mean others. */
-	size_t known_count = m->strings[m->from->meta.host] == m->into->meta.host ? m->into->processes.count : 0;
+	size_t known_count = may_go_on(m) ? m->into->processes.count : 0;
 	struct known_process *known = calloc(known_count + 1, sizeof(*known));
 	int rc = known ? 0 : -ENOMEM;
 
@@ -205,12 +214,13 @@ static int merge_threads(struct merge *m, const struct dt_profile_counts *counts
 }
 
 /* What was recorded twice counts once: files of a rotation overlap a little. */
-static bool cut_off(struct dt_profile_run *run, uint64_t until_ns)
+static bool cut_off(struct dt_profile_run *run, uint64_t until_ns, uint64_t *twice_ns)
 {
 	uint64_t twice = run->start_ns < until_ns ? until_ns - run->start_ns : 0;
 
 	if (!twice)
 		return true;
+	*twice_ns = plus(*twice_ns, DT_MIN(twice, run->wall_ns));
 	if (twice >= run->wall_ns)
 		return false;
 	run->cpu_ns = (uint64_t)((double)run->cpu_ns * (double)(run->wall_ns - twice) / (double)run->wall_ns);
@@ -232,7 +242,7 @@ static int merge_runs(struct merge *m)
 		run.start_ns += m->later_ns;
 		if (run.start_ns > DT_PROFILE_TIME || run.wall_ns > DT_PROFILE_TIME - run.start_ns)
 			return -EINVAL;
-		if (cut_off(&run, profile_thread_entry(m->into, run.thread)->end_ns))
+		if (cut_off(&run, profile_thread_entry(m->into, run.thread)->end_ns, &m->twice_ns))
 			rc = dt_profile_add_run(m->into, &run);
 	}
 	return rc;
@@ -279,18 +289,26 @@ static int merge_meta(struct merge *m)
 	return rc;
 }
 
-/* One that does not tell when it began follows behind what there is. */
-static uint64_t how_much_later(const struct dt_profile_meta *first, const struct dt_profile_meta *second)
+bool dt_profile_same_boot(const struct dt_profile *a, const struct dt_profile *b)
 {
-	uint64_t a = first->began_realtime_ns, b = second->began_realtime_ns;
-
-	return DT_MIN(a && b >= a ? b - a : first->duration_ns, DT_PROFILE_TIME);
+	return a->meta.boot && b->meta.boot && a->meta.began_boot_ns && b->meta.began_boot_ns &&
+	       !strcmp(dt_profile_text(a, a->meta.boot), dt_profile_text(b, b->meta.boot));
 }
 
-int dt_profile_merge(struct dt_profile *into, const struct dt_profile *from)
+/* One that does not tell when it began follows behind what there is. */
+static uint64_t how_much_later(const struct dt_profile *first, const struct dt_profile *second)
+{
+	bool boot = dt_profile_same_boot(first, second);
+	uint64_t a = boot ? first->meta.began_boot_ns : first->meta.began_realtime_ns;
+	uint64_t b = boot ? second->meta.began_boot_ns : second->meta.began_realtime_ns;
+
+	return DT_MIN(a && b >= a ? b - a : first->meta.duration_ns, DT_PROFILE_TIME);
+}
+
+int dt_profile_merge(struct dt_profile *into, const struct dt_profile *from, uint64_t *twice_ns)
 {
 	struct dt_profile_counts counts = dt_profile_counts(from);
-	struct merge m = {.into = into, .from = from, .later_ns = how_much_later(&into->meta, &from->meta)};
+	struct merge m = {.into = into, .from = from, .later_ns = how_much_later(into, from)};
 	struct {
 		uint32_t **table;
 		size_t count;
@@ -316,6 +334,7 @@ int dt_profile_merge(struct dt_profile *into, const struct dt_profile *from)
 		rc = merge_runs(&m);
 	if (rc == 0)
 		rc = merge_meta(&m);
+	*twice_ns = plus(*twice_ns, m.twice_ns);
 	for (size_t i = 0; i < DT_COUNT(tables); i++)
 		free(*tables[i].table);
 	return rc;

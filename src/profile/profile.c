@@ -364,7 +364,7 @@ void dt_profile_forget_runs(struct dt_profile *profile)
 void dt_profile_set_meta(struct dt_profile *profile, const struct dt_profile_meta *meta)
 {
 	uint32_t *const strings[] = {&profile->meta.mode, &profile->meta.rung, &profile->meta.rung_why,
-				     &profile->meta.host, &profile->meta.darter};
+				     &profile->meta.boot, &profile->meta.host, &profile->meta.darter};
 
 	profile->meta = *meta;
 	for (size_t i = 0; i < DT_COUNT(strings); i++)

@@ -108,10 +108,12 @@ struct dt_profile_quality {
 
 struct dt_profile_meta {
 	uint64_t began_realtime_ns;
+	uint64_t began_boot_ns; /* by CLOCK_BOOTTIME, which nobody sets; 0: not known */
 	uint64_t duration_ns;
 	double rate;             /* asked for, per second */
 	uint32_t mode;           /* string: "wall", "cpu", "gil" */
 	uint32_t rung, rung_why; /* strings: how stacks were proven, and why in this way */
+	uint32_t boot;           /* string: which run of the kernel began_boot_ns counts from; 0: not known */
 	uint32_t host, darter;   /* strings: name of the host, version of darter */
 	struct dt_profile_quality quality;
 };
@@ -175,11 +177,15 @@ const struct dt_profile_run *dt_profile_runs(const struct dt_profile *profile);
 /* Forgets the runs (they were written to a file) and keeps everything else. */
 void dt_profile_forget_runs(struct dt_profile *profile);
 
-/* Adds another recording, which began at the same time or later: as they lie in time, as far as their clocks tell. A
- * process that was there at the end of this one and is in the other one, too, is one process (files of a rotation),
- * and so are its threads; what was recorded of a thread twice counts once. Figures of quality add up. 0, -ENOMEM, or
- * -EINVAL for times that are too far apart; this one is half done then, and good for nothing but to be freed. */
-int dt_profile_merge(struct dt_profile *profile, const struct dt_profile *other);
+/* Adds another recording, which began at the same time or later: as they lie in time, by the clock since boot if both
+ * are of the same boot, else by the wall clock. A process that was there at the end of this one and is in the other
+ * one, too, is one process (files of a rotation), and so are its threads; what was recorded of a thread twice counts
+ * once, and how much that was is added to *twice_ns. Figures of quality add up. 0, -ENOMEM, or -EINVAL for times that
+ * are too far apart; this one is half done then, and good for nothing but to be freed. */
+int dt_profile_merge(struct dt_profile *profile, const struct dt_profile *other, uint64_t *twice_ns);
+
+/* Is it known that both were recorded between the same start of a machine and its end? Then their clocks agree. */
+bool dt_profile_same_boot(const struct dt_profile *a, const struct dt_profile *b);
 
 /* Is a function no function but the mark DT_TOO_MANY_STACKS? */
 bool dt_profile_too_many(const struct dt_profile *profile, uint32_t function);

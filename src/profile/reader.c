@@ -13,6 +13,7 @@
 #include "profile/decode.h"
 #include "profile/file.h"
 #include "profile/hash.h"
+#include "profile/lock.h"
 #include "profile/pack.h"
 
 #define FIRST_WINDOW ((size_t)64 << 10)
@@ -29,7 +30,9 @@ struct reader {
 	uint8_t *bytes, *window; /* what was allocated, and in it the bytes of the file from `offset` on */
 	size_t size, capacity;
 	uint64_t offset;
-	bool at_end; /* nothing follows the window */
+	uint64_t good; /* where the last whole block ends */
+	bool cut;      /* there begins another one, which goes on behind the end of the file */
+	bool at_end;   /* nothing follows the window */
 	uint8_t *raw;
 	size_t raw_capacity;
 	uint64_t key, raw_bytes, in_vain, next_number;
@@ -112,8 +115,8 @@ static int read_head(struct reader *reader, struct dt_error *err)
 		return DT_ERUNTIME;
 	}
 	if (reader->size < FILE_HEAD)
-		return dt_fail(err, DT_ERUNTIME,
-			       "%s is cut short: there is nothing in it but the beginning of its head", reader->name);
+		return dt_fail(err, DT_ERUNTIME, "%s is cut off: there is nothing in it but the beginning of its head",
+			       reader->name);
 	if (!file_get_head(reader->window, &head))
 		return dt_fail(err, DT_ERUNTIME, "%s is damaged: without its head nothing in it can be trusted",
 			       reader->name);
@@ -130,6 +133,15 @@ static int read_head(struct reader *reader, struct dt_error *err)
 	return 0;
 }
 
+/* Too few bytes for a head: of one they are the beginning. */
+static void note_cut_head(struct reader *reader)
+{
+	size_t known = DT_MIN(reader->size, sizeof(file_block_magic));
+
+	if (reader->offset == reader->good && known)
+		reader->cut = !memcmp(reader->window, file_block_magic, known);
+}
+
 /* Brings the next thing that may be a block to the beginning of the window. False: there is none. */
 static int find_block(struct reader *reader, struct file_block_head *head, bool *found, struct dt_error *err)
 {
@@ -138,6 +150,8 @@ static int find_block(struct reader *reader, struct file_block_head *head, bool 
 		int rc = fill(reader, FILE_BLOCK, err);
 
 		*found = false;
+		if (rc == 0 && reader->size < FILE_BLOCK)
+			note_cut_head(reader);
 		if (rc < 0 || reader->size < FILE_BLOCK)
 			return rc;
 		place = memmem(reader->window, reader->size, file_block_magic, sizeof(file_block_magic));
@@ -220,6 +234,8 @@ static int read_block(struct reader *reader, const struct file_block_head *head,
 
 	if (rc < 0)
 		return rc;
+	if (reader->offset == reader->good)
+		reader->cut = reader->size < size && head->number == reader->next_number;
 	if (reader->size < size || dt_hash64(reader->window + FILE_BLOCK, head->stored, reader->key) != head->sum) {
 		reader->in_vain += DT_MIN(size, reader->size);
 		drop(reader, reader->in_vain < IN_VAIN ? 1 : DT_MIN(size, reader->size));
@@ -237,11 +253,11 @@ static int read_block(struct reader *reader, const struct file_block_head *head,
 
 static int read_blocks(struct reader *reader, struct dt_error *err)
 {
-	uint64_t good = reader->offset; /* where the last whole block ends */
 	struct file_block_head head;
 	bool found;
 	int rc;
 
+	reader->good = reader->offset;
 	while ((rc = find_block(reader, &head, &found, err)) == 0 && found) {
 		uint64_t before = reader->state->read_bytes;
 
@@ -249,19 +265,33 @@ static int read_blocks(struct reader *reader, struct dt_error *err)
 		if (rc < 0)
 			return rc;
 		if (reader->state->read_bytes != before)
-			good = reader->offset;
+			reader->good = reader->offset;
 	}
 	if (rc < 0)
 		return rc;
 	/* Behind the last whole one there was another, or what is left of it. */
-	reader->state->damaged += reader->offset + reader->size > good;
+	if (reader->offset + reader->size > reader->good) {
+		reader->state->cut = reader->cut && !reader->state->ended;
+		reader->state->damaged += !reader->state->cut;
+	}
 	return 0;
 }
 
 static int fail_empty(const struct reader *reader, struct dt_error *err)
 {
-	if (reader->state->damaged)
-		return dt_fail(err, DT_ERUNTIME, "%s is damaged: no part of it can be read", reader->name);
+	const struct dt_file_state *state = reader->state;
+
+	if (state->growing && !state->damaged) {
+		dt_fail(err, DT_ERUNTIME, "%s is being written, and there is nothing in it yet", reader->name);
+		dt_hint(err, "something is added each second: look again in a moment");
+		return DT_ERUNTIME;
+	}
+	if (state->damaged || state->cut) {
+		dt_fail(err, DT_ERUNTIME, "%s is %s: no part of it can be read", reader->name,
+			state->damaged ? "damaged" : "cut off in its first block");
+		dt_hint(err, "if it was copied or sent, the file that it was made from may be whole");
+		return DT_ERUNTIME;
+	}
 	return dt_fail(err, DT_ERUNTIME, "%s is empty: the recording ended before anything was written to it",
 		       reader->name);
 }
@@ -272,7 +302,7 @@ int dt_profile_read(int fd, const char *name, struct dt_profile **profile, struc
 	struct reader reader = {.fd = fd, .name = name, .state = state};
 	int rc;
 
-	*state = (struct dt_file_state){0};
+	*state = (struct dt_file_state){.growing = file_locked(fd)};
 	reader.decoder.profile = dt_profile_new();
 	if (!reader.decoder.profile)
 		return fail_memory(&reader, err);

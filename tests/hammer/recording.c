@@ -114,7 +114,8 @@ static void print_meta(const struct dt_profile *profile)
 	print_text(profile, meta->darter);
 	for (size_t i = 0; i < DT_COUNT(figures); i++)
 		printf(" %" PRIu64, figures[i]);
-	putchar('\n');
+	print_text(profile, meta->boot);
+	printf(" %" PRIu64 "\n", meta->began_boot_ns);
 }
 
 int main(int argc, char **argv)

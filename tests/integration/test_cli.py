@@ -205,6 +205,21 @@ def test_man_pages():
     assert len(options) > 10 and all(f"*{option}*" in source for option in options)
 
 
+EXITS = {"report": ("0124", ["no recording", "nothing is left", "no such file"]),
+         "record": ("01234", ["Ctrl-C", "memory that does not answer", "no name matches", "128 plus", "may not be executed"]),
+         "dump": ("01234", ["core", "no such process"]), "ps": ("012", ["no Python program is running"]), "version": ("012", [])}
+
+
+@each(EXITS)
+def test_exit_codes_are_told(command):
+    """In the page of each command, as far as it has them."""
+    codes, words = EXITS[command]
+    text = darter("help", "--man", command, check=0).stdout.split("# EXIT STATUS\n")[1].split("# SEE ALSO")[0]
+    assert "".join(re.findall(r"^\*(\d)\*$", text, re.M)) == codes, text
+    assert all(word in text for word in words), text
+    assert ("core" in text) == (command == "dump"), text
+
+
 def test_core_files_are_told_of():
     """In the overview, in the help of dump and in both pages; and so are the variables that matter to them."""
     assert "darter dump --core FILE  What a program was doing when it died" in darter("help").stdout

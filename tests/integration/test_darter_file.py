@@ -3,10 +3,11 @@ darter put there."""
 
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from darter_file import Recording, xxh64
-from harness import BUILD
+from harness import BUILD, SYSTEM, darter, target
 
 
 def test_another_reader_finds_what_was_written():
@@ -23,6 +24,17 @@ def test_another_reader_finds_what_was_written():
     for mine, theirs in zip(found, wanted):
         assert mine == theirs, f"\n{mine}\n{theirs}"
     assert recording.ended and len(recording.packings) == 7, recording.packings
+
+
+def test_a_recording_tells_when_it_began():
+    """By a clock that nobody sets, too, and which boot that counts from."""
+    with tempfile.TemporaryDirectory(prefix="darter-file-") as folder, target(SYSTEM, "hum.py") as program:
+        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        darter("record", "-q", "-d", "0.2", "-o", Path(folder) / "a.darter", program.pid, check=0)
+        after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        boot, began = Recording((Path(folder) / "a.darter").read_bytes()).meta[-2:]
+    assert boot.decode() == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert before < began < after
 
 
 def test_the_sum_is_the_one_that_everybody_has():

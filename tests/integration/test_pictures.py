@@ -210,6 +210,50 @@ def test_text_stays_in_its_box(how):
         assert back == ("rgb(255, 255, 255)" if how[1] == "light" else "rgb(20, 23, 28)"), back
 
 
+PARTS = [".title", ".about", ".detail", ".found", "input", ".bar button:nth-of-type(1)", ".bar button:nth-of-type(2)",
+         ".bar button:nth-of-type(3)"]
+KEYS = [".keys", ".keys dl", ".keys dd", ".keys p", ".keys button"]
+
+
+def boxes(page, names):
+    return {name: page.value(f"""(() => {{ const b = document.querySelector("{name}").getBoundingClientRect();
+        return [b.left, b.top, b.right, b.bottom]; }})()""") for name in names}
+
+
+def overlap(a, b):
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+@each([300, 320, 400, 500, 639, 640, 800, 1200])
+def test_everything_fits_into_the_window(width):
+    """Buttons and words, with a zoom and a search, none over another; and the page of keys, also over few frames."""
+    with shown(width=width, height=640) as page:
+        click(page, "_worker")
+        page.key("ArrowDown")
+        page.key("/")
+        page.type("sqlalchemy|re/__init__.py:186(")
+        found = boxes(page, PARTS)
+        for name, box in found.items():
+            assert 0 <= box[0] < box[2] <= width and 0 <= box[1] < box[3] < frames(page)["all"]["y"] + 1, (name, box)
+            assert not any(overlap(box, other) for at, other in found.items() if at != name), (name, found)
+        assert found["input"][2] - found["input"][0] > 100
+        assert page.value("document.documentElement.scrollWidth") == width
+    few = recordings.line(1, 1, "t", "running", 100, "f@/srv/a.py:1")
+    for lines in (few, recordings.shop()):
+        with shown(lines, width=width, height=660) as page:
+            page.key("?", 8)
+            whole = boxes(page, [*KEYS, "svg"])
+            for name in KEYS:
+                box = whole[name]
+                assert 0 <= box[0] < box[2] <= width and 0 < box[1] < box[3] <= min(660, whole["svg"][3]), (name, box)
+            assert page.value("document.querySelector('.keys').scrollWidth <= document.querySelector('.keys').clientWidth")
+            page.look(width, 330)  # too low for it: it scrolls
+            wait_for(lambda: boxes(page, [".keys"])[".keys"][3] <= 330, "the page of keys is lower")
+            assert page.value("document.querySelector('.keys').scrollHeight") >= 280
+            page.key("Escape")
+            assert page.value("document.querySelector('.keys').getBoundingClientRect().width") == 0
+
+
 def test_paper_is_white_and_has_no_buttons():
     with shown(scheme="dark") as page:
         page.look(1000, 700, "dark", media="print")

@@ -65,6 +65,13 @@ def test_the_summary_alone():
         assert list(here.iterdir()) == []
 
 
+def test_the_rate_is_a_number_for_people():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        done = darter("record", "-r", "1e6", "-d", "0m0.2s", "-o", here / "a.folded", program.pid, check=0)
+        assert f"recording process {program.pid} for 0.2 s, 1,000,000 times a second; Ctrl-C ends it before" in done.stderr
+        assert " of 1,000,000 rounds a second" in done.stderr and "e+" not in done.stderr, done.stderr
+
+
 def test_a_name_is_made():
     with target(SYSTEM, "hum.py") as program, folder() as here:
         with Recorder(["-d", "0.3", program.pid], here) as recorder:

@@ -78,6 +78,18 @@ def test_devices_and_pipes_are_written_to():
         assert str(kept) in done.stderr and "spin" in functions(kept)
 
 
+@each(["text", "svg", "folded", "darter"])
+def test_a_full_stdout_is_told_once(kind):
+    """With where the recording is kept."""
+    with target(SYSTEM, "hum.py") as program, folder() as here, open("/dev/full", "wb") as full:
+        done = subprocess.run([DARTER, "record", "-q", "-d", "0.2", "-f", kind, "-o", "-", str(program.pid)], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=DEADLINE, env={**os.environ, "TMPDIR": str(here)})
+        assert done.returncode == 1 and done.stderr.count("No space left on device") == 1, done.stderr
+        assert done.stderr.count("could not be written") + done.stderr.count("cannot be written") == 1, done.stderr
+        (kept,) = here.iterdir()
+        assert f"The recording is kept in {kept}." in done.stderr and "spin" in functions(kept)
+
+
 # Goes up and down until it is told to end, by its input.
 CLIMB = """
 import sys, threading

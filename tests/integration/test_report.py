@@ -2,10 +2,9 @@
 
 import json
 import os
-import re
 
 from harness import SYSTEM, darter, each, target
-from recordings import folder, functions, stacks
+from recordings import Recorder, folder, functions, stacks, wait_recorded
 
 BEGINNINGS = {"text": "Recorded process ", "svg": "<?xml", "folded": "<module>", "speedscope": '{"$schema"', "chrome": '{"displayTimeUnit"'}
 NAMES = {"text": None, "svg": "a.svg", "folded": "a.folded", "speedscope": "a.json", "chrome": "a.trace.json"}
@@ -61,12 +60,49 @@ def test_a_file_that_is_cut_off():
         cut = here / "cut.darter"
         cut.write_bytes(whole[:-60])  # a part of the last of its blocks
         done = darter("report", cut, check=0)
-        assert re.search(r"cut.darter (is damaged|was cut off)", done.stderr) and "spin" in done.stdout, done
+        assert "cut.darter was cut off before its end: what is left is shown" in done.stderr and "spin" in done.stdout, done
         assert darter("report", "-q", cut, check=0).stderr == ""
         # What is left becomes a whole recording again.
         darter("report", "-q", cut, "-o", here / "whole.darter", check=0)
         again = darter("report", here / "whole.darter", check=0)
         assert again.stderr == "" and again.stdout == done.stdout
+
+
+def test_a_file_of_which_nothing_is_left():
+    """Whole blocks are of no use without the one that tells whose they are."""
+    with folder() as here:
+        file, _ = recording(here)
+        whole = bytearray(file.read_bytes())
+        whole[70] ^= 1  # in the first block
+        (here / "a.darter").write_bytes(whole)
+        for words in ([], ["-f", "svg"], ["-o", here / "b.darter"]):
+            done = darter("report", file, *words, check=1)
+            assert "a.darter is damaged: nothing of what was recorded is left in it\n  if it was copied" in done.stderr, done
+            assert done.stdout == ""
+        assert [path.name for path in here.iterdir()] == ["a.darter"]
+
+
+def test_every_length():
+    with folder() as here:
+        file, _ = recording(here)
+        whole = file.read_bytes()
+        for size in range(1, len(whole), max(1, len(whole) // 40)):
+            (here / "cut").write_bytes(whole[:size])
+            done = darter("report", here / "cut")
+            assert "cut off" in done.stderr and done.returncode in (0, 1), (size, done)
+            assert (done.returncode == 0) == ("what is left is shown" in done.stderr) == (done.stdout != ""), (size, done)
+
+
+def test_a_file_that_is_still_written():
+    with folder() as here, target(SYSTEM, "hum.py") as program:
+        with Recorder(["-o", here / "a.darter", program.pid], here) as recorder:
+            wait_recorded(here / "a.darter", program.pid)
+            done = darter("report", here / "a.darter", check=0)
+            assert "a.darter is still going on: what was written until now is shown" in done.stderr, done.stderr
+            (here / "copy.darter").write_bytes((here / "a.darter").read_bytes())
+            assert "was cut off before its end" in darter("report", here / "copy.darter", check=0).stderr
+            recorder.end()
+        assert darter("report", here / "a.darter", check=0).stderr == ""
 
 
 def test_a_copy_is_the_same():
@@ -82,8 +118,8 @@ def test_files_that_are_no_recordings():
         file, _ = recording(here)
         whole = bytearray(file.read_bytes())
         for name, data, part in (("text", b"no recording\n" * 100, "is not a recording of darter\n  'darter record -o"),
-                                 ("empty", b"", "it is empty"), ("head", whole[:10], "is cut short"),
-                                 ("nothing", whole[:64], "no part of it can be read"), ("zeros", bytes(4096), "is not a recording")):
+                                 ("empty", b"", "it is empty"), ("head", whole[:10], "is cut off"),
+                                 ("nothing", whole[:64], "is cut off in its first block: no part of it can be read"), ("zeros", bytes(4096), "is not a recording")):
             (here / name).write_bytes(data)
             done = darter("report", here / name, check=1)
             assert part in done.stderr and done.stdout == "", (name, done)
@@ -105,7 +141,7 @@ def test_several_files_are_one():
         files = sorted(here.iterdir())
         assert len(files) > 2
         sums = [sum(weight for _, weight in stacks(file)) for file in files]
-        darter("report", *reversed(files), "-o", here / "all.darter", check=0)
+        assert darter("report", *reversed(files), "-o", here / "all.darter", check=0).stderr == ""
         together = sum(weight for _, weight in stacks(here / "all.darter"))
         # Files overlap by a moment, which counts once.
         assert max(sums) < together <= sum(sums) + len(files), (together, sums)

@@ -195,11 +195,13 @@ static inline void example_meta(struct dt_profile *profile)
 {
 	struct dt_profile_meta meta = {
 	    .began_realtime_ns = UINT64_C(1700000000123456789),
+	    .began_boot_ns = UINT64_C(98765432109876),
 	    .duration_ns = 500 * EXAMPLE_MS,
 	    .rate = 100,
 	    .mode = example_string(profile, "wall"),
 	    .rung = example_string(profile, "perch"),
 	    .rung_why = example_string(profile, "real-time priority may be used"),
+	    .boot = example_string(profile, "ae3a6ebc-2f86-4e24-84f9-f7b342c3ada3"),
 	    .host = example_string(profile, "host.example"),
 	    .darter = example_string(profile, "0.1.0"),
 	    .quality = {.samples = 160,

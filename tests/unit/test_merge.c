@@ -16,8 +16,29 @@ static struct dt_profile *example_at(uint64_t later_ns, const char *host)
 
 	meta.began_realtime_ns = BEGAN + later_ns;
 	meta.host = example_string(profile, host);
+	meta.boot = 0;
 	dt_profile_set_meta(profile, &meta);
 	return profile;
+}
+
+/* The example of another moment: of the wall clock, and of the clock since boot, in milliseconds. */
+static struct dt_profile *example_of_boot(uint64_t wall_ms, const char *boot, uint64_t boot_ms)
+{
+	struct dt_profile *profile = example_at(wall_ms * EXAMPLE_MS, "host");
+	struct dt_profile_meta meta = *dt_profile_meta(profile);
+
+	meta.boot = example_string(profile, boot);
+	meta.began_boot_ns = boot_ms * EXAMPLE_MS;
+	dt_profile_set_meta(profile, &meta);
+	return profile;
+}
+
+static uint64_t twice_ns;
+
+static int merge(struct dt_profile *into, const struct dt_profile *from)
+{
+	twice_ns = 0;
+	return dt_profile_merge(into, from, &twice_ns);
 }
 
 static uint64_t wall_of(const struct dt_profile *profile, uint64_t *cpu_ns)
@@ -37,7 +58,7 @@ static void test_into_an_empty_one(void **state)
 	struct dt_profile *example = example_profile(), *empty = dt_profile_new();
 
 	(void)state;
-	assert_int_equal(dt_profile_merge(empty, example), 0);
+	assert_int_equal(merge(empty, example), 0);
 	assert_int_equal(dt_profile_counts(empty).runs, dt_profile_counts(example).runs);
 	for (size_t i = 0; i < dt_profile_counts(example).runs; i++)
 		assert_true(has_run(empty, example, &dt_profile_runs(example)[i]));
@@ -55,7 +76,7 @@ static void test_one_after_the_other(void **state)
 	const struct dt_profile_meta *meta;
 
 	(void)state;
-	assert_int_equal(dt_profile_merge(first, second), 0);
+	assert_int_equal(merge(first, second), 0);
 	after = dt_profile_counts(first);
 	assert_int_equal(after.strings, before.strings);
 	assert_int_equal(after.functions, before.functions);
@@ -87,11 +108,12 @@ static void test_what_overlaps_counts_once(void **state)
 
 	(void)state;
 	/* All but the process that had ended, which is taken for another one of the same id. */
-	assert_int_equal(dt_profile_merge(first, second), 0);
+	assert_int_equal(merge(first, second), 0);
 	whole = wall_of(first, &cpu_after);
 	assert_int_equal(whole, wall_before + 400 * EXAMPLE_MS);
+	assert_int_equal(twice_ns, wall_before - 400 * EXAMPLE_MS);
 	/* Thread 3 had one run of 500 ms, which the next one of the same kind continues. */
-	assert_int_equal(dt_profile_merge(first, third), 0);
+	assert_int_equal(merge(first, third), 0);
 	for (size_t i = 0; i < dt_profile_counts(first).runs; i++) {
 		const struct dt_profile_run *run = &dt_profile_runs(first)[i];
 
@@ -109,13 +131,138 @@ static void test_other_hosts_have_other_processes(void **state)
 	uint64_t cpu, wall = wall_of(first, &cpu);
 
 	(void)state;
-	assert_int_equal(dt_profile_merge(first, second), 0);
+	assert_int_equal(merge(first, second), 0);
 	assert_int_equal(dt_profile_counts(first).processes, 4);
 	assert_int_equal(dt_profile_counts(first).threads, 8);
 	assert_int_equal(wall_of(first, &cpu), 2 * wall);
 	assert_int_equal(dt_profile_meta(first)->host, 0);
 	dt_profile_free(first);
 	dt_profile_free(second);
+}
+
+/* The wall clock was set back by an hour, or far ahead: the other one tells, and nothing is lost. */
+static void test_a_clock_that_was_set(void **state)
+{
+	const uint64_t walls[] = {1, 0, 7200000, 3599900};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(walls); i++) {
+		struct dt_profile *first = example_of_boot(3600000, "b", 1000);
+		struct dt_profile *second = example_of_boot(walls[i], "b", 1500);
+		uint64_t cpu, wall = wall_of(first, &cpu);
+
+		assert_int_equal(merge(first, second), 0);
+		assert_int_equal(wall_of(first, &cpu), 2 * wall);
+		assert_int_equal(twice_ns, 0);
+		assert_int_equal(dt_profile_counts(first).processes, 3);
+		assert_int_equal(dt_profile_process_at(first, 3)->began_ns, 550 * EXAMPLE_MS);
+		dt_profile_free(first);
+		dt_profile_free(second);
+	}
+}
+
+/* Ids begin anew with each boot. */
+static void test_no_process_outlives_its_kernel(void **state)
+{
+	struct dt_profile *first = example_of_boot(0, "b", 1000), *second = example_of_boot(100, "c", 1000);
+	uint64_t cpu, wall = wall_of(first, &cpu);
+
+	(void)state;
+	assert_int_equal(merge(first, second), 0);
+	assert_int_equal(dt_profile_counts(first).processes, 4);
+	assert_int_equal(wall_of(first, &cpu), 2 * wall);
+	assert_int_equal(twice_ns, 0);
+	assert_string_equal(dt_profile_text(first, dt_profile_meta(first)->boot), "b");
+	dt_profile_free(first);
+	dt_profile_free(second);
+}
+
+/* ---- several files ---- */
+
+static void add_file(struct dt_recordings *recordings, struct dt_profile *profile)
+{
+	char warning[DT_WARNING_SIZE] = "?";
+	struct dt_writer *writer;
+	struct dt_error err;
+	int fd = example_file();
+
+	assert_int_equal(dt_writer_new(fd, profile, &writer, &err), 0);
+	assert_int_equal(dt_writer_end(writer, &err), 0);
+	dt_writer_free(writer);
+	dt_profile_free(profile);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(dt_recordings_add(recordings, fd, "file", warning, &err), 0);
+	assert_string_equal(warning, "");
+	close(fd);
+}
+
+/* What they are together, written and read again. */
+static struct dt_profile *together(struct dt_recordings *recordings, char warning[DT_WARNING_SIZE])
+{
+	const struct dt_view_options view = {0};
+	const struct dt_profile_render render = {0};
+	struct dt_file_state file;
+	struct dt_profile *profile;
+	struct dt_error err;
+	FILE *out = tmpfile();
+
+	assert_non_null(out);
+	assert_int_equal(dt_recordings_join(recordings, warning, &err), 0);
+	assert_int_equal(dt_recordings_show(recordings, dt_profile_format_by_name("darter"), &view, &render, out, &err),
+			 0);
+	assert_int_equal(lseek(fileno(out), 0, SEEK_SET), 0);
+	assert_int_equal(dt_profile_read(fileno(out), "all", &profile, &file, &err), 0);
+	fclose(out);
+	dt_recordings_free(recordings);
+	return profile;
+}
+
+/* Two boots with two files each, the second of which the wall clock puts before the first. */
+static void test_files_of_two_boots(void **state)
+{
+	struct dt_recordings *recordings = dt_recordings_new();
+	uint64_t cpu, wall = 0;
+	struct dt_profile *all, *one = example_profile();
+	char warning[DT_WARNING_SIZE];
+
+	(void)state;
+	wall = wall_of(one, &cpu);
+	add_file(recordings, example_of_boot(100, "c", 900));
+	add_file(recordings, example_of_boot(2000, "b", 1000));
+	add_file(recordings, example_of_boot(50, "b", 1500));
+	add_file(recordings, example_of_boot(9000, "c", 400));
+	all = together(recordings, warning);
+	assert_string_equal(warning, "");
+	assert_int_equal(wall_of(all, &cpu), 4 * wall);
+	assert_int_equal(dt_profile_counts(all).processes, 6);
+	assert_int_equal(dt_profile_meta(all)->began_realtime_ns, BEGAN + 2000 * EXAMPLE_MS);
+	assert_string_equal(dt_profile_text(all, dt_profile_meta(all)->boot), "b");
+	assert_int_equal(dt_profile_meta(all)->began_boot_ns, 1000 * EXAMPLE_MS);
+	dt_profile_free(all);
+	dt_profile_free(one);
+}
+
+/* Files that know the wall clock alone may lose time, one that is given twice as well: how much is said. */
+static void test_what_is_left_out_is_told(void **state)
+{
+	struct dt_recordings *recordings = dt_recordings_new();
+	char warning[DT_WARNING_SIZE];
+
+	(void)state;
+	add_file(recordings, example_of_boot(0, "", 0));
+	add_file(recordings, example_of_boot(490, "", 0));
+	dt_profile_free(together(recordings, warning));
+	assert_non_null(strstr(warning, "10.0 ms of threads is left out: by the wall clock"));
+	recordings = dt_recordings_new();
+	add_file(recordings, example_of_boot(0, "b", 1000));
+	add_file(recordings, example_of_boot(0, "b", 1490));
+	dt_profile_free(together(recordings, warning));
+	assert_string_equal(warning, "");
+	recordings = dt_recordings_new();
+	add_file(recordings, example_of_boot(0, "b", 1000));
+	add_file(recordings, example_of_boot(0, "b", 1000));
+	dt_profile_free(together(recordings, warning));
+	assert_non_null(strstr(warning, "1.20 s of threads was recorded twice, and counts once"));
 }
 
 /* Figures of a file may be anything. */
@@ -131,14 +278,14 @@ static void test_hostile_figures(void **state)
 	meta.rung = example_string(second, "another way");
 	meta.rate = 7;
 	dt_profile_set_meta(second, &meta);
-	assert_int_equal(dt_profile_merge(first, second), 0);
+	assert_int_equal(merge(first, second), 0);
 	assert_int_equal(dt_profile_meta(first)->quality.samples, UINT64_MAX);
 	assert_int_equal(dt_profile_meta(first)->duration_ns, UINT64_MAX);
 	assert_true(dt_profile_meta(first)->rate <= 0);
 	assert_string_equal(dt_profile_text(first, dt_profile_meta(first)->rung), "several ways");
 	meta.began_realtime_ns = UINT64_MAX;
 	dt_profile_set_meta(second, &meta);
-	assert_int_equal(dt_profile_merge(first, second), -EINVAL);
+	assert_int_equal(merge(first, second), -EINVAL);
 	dt_profile_free(first);
 	dt_profile_free(second);
 }
@@ -146,9 +293,15 @@ static void test_hostile_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_into_an_empty_one),         cmocka_unit_test(test_one_after_the_other),
-	    cmocka_unit_test(test_what_overlaps_counts_once), cmocka_unit_test(test_other_hosts_have_other_processes),
+	    cmocka_unit_test(test_into_an_empty_one),
+	    cmocka_unit_test(test_one_after_the_other),
+	    cmocka_unit_test(test_what_overlaps_counts_once),
+	    cmocka_unit_test(test_other_hosts_have_other_processes),
 	    cmocka_unit_test(test_hostile_figures),
+	    cmocka_unit_test(test_a_clock_that_was_set),
+	    cmocka_unit_test(test_no_process_outlives_its_kernel),
+	    cmocka_unit_test(test_files_of_two_boots),
+	    cmocka_unit_test(test_what_is_left_out_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

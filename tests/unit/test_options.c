@@ -105,8 +105,20 @@ static void test_units(void **state)
 	static const struct {
 		const char *line;
 		double seconds;
-	} cases[] = {{"--every 600ms", 0.6}, {"--every 10s", 10},   {"--every 2m", 120},   {"--every=2min", 120},
-		     {"--every 1.5h", 5400}, {"--every 1d", 86400}, {"--every 5e5us", 0.5}};
+	} cases[] = {{"--every 600ms", 0.6},
+		     {"--every 10s", 10},
+		     {"--every 2m", 120},
+		     {"--every=2min", 120},
+		     {"--every 1.5h", 5400},
+		     {"--every 1d", 86400},
+		     {"--every 5e5us", 0.5},
+		     {"--every 1m30s", 90},
+		     {"--every 1h30m", 5400},
+		     {"--every 2m0.5s", 120.5},
+		     {"--every 1d2h3min4s500ms", 93784.5},
+		     {"--every 0m1s", 1},
+		     {"--every .5s", 0.5},
+		     {"--every 1m90s", 150}};
 	struct options options;
 	struct dt_error err;
 
@@ -115,6 +127,23 @@ static void test_units(void **state)
 		assert_int_equal(parse(&command, cases[i].line, &options, &err), DT_PARSE_RUN);
 		assert_true(options.seconds > cases[i].seconds * 0.999 && options.seconds < cases[i].seconds * 1.001);
 	}
+}
+
+/* Also those that a command line can hold in quotes only. */
+static void test_times_that_are_none(void **state)
+{
+	static const char *const texts[] = {"1m1m",  "1m1min", "30s1m", "1m-3s", "1m+3s",  "1m 30s", " 1m",  "1m ",
+					    "-1m",   "+1",     "1m30",  "1:30",  "1m30x",  "1m.s",   "m30s", "1mm",
+					    "1ms1s", "1,5s",   "",      ".",     "1e400h", "1M",     "-0"};
+	struct dt_error err;
+	double seconds = 7;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(texts); i++) {
+		assert_int_equal(dt_value_seconds(texts[i], 0, &seconds, &err), DT_EUSAGE);
+		assert_non_null(strstr(err.message, "is not a number of seconds"));
+	}
+	assert_true(seconds >= 7 && seconds <= 7);
 }
 
 static int take_program(void *options, char *const *words, int count, struct dt_error *err)
@@ -333,9 +362,16 @@ static void test_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_values),     cmocka_unit_test(test_units),     cmocka_unit_test(test_programs),
-	    cmocka_unit_test(test_arguments),  cmocka_unit_test(test_help_wins), cmocka_unit_test(test_mistakes),
-	    cmocka_unit_test(test_long_words), cmocka_unit_test(test_nearest),   cmocka_unit_test(test_changes),
+	    cmocka_unit_test(test_values),
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_times_that_are_none),
+	    cmocka_unit_test(test_programs),
+	    cmocka_unit_test(test_arguments),
+	    cmocka_unit_test(test_help_wins),
+	    cmocka_unit_test(test_mistakes),
+	    cmocka_unit_test(test_long_words),
+	    cmocka_unit_test(test_nearest),
+	    cmocka_unit_test(test_changes),
 	    cmocka_unit_test(test_tables),
 	};
 

@@ -16,8 +16,24 @@
 
 #include "base/util.h"
 #include "machine/machine.h"
+#include "proc/boot.h"
 #include "proc/proc.h"
 #include "proc/thread_files.h"
+
+/* The clock of a time namespace is not that of other recordings. */
+static void the_clock_since_boot_may_be_shifted(void **state)
+{
+	char id[DT_BOOT_ID];
+
+	(void)state;
+	assert_false(dt_boot_shifted(""));
+	assert_false(dt_boot_shifted("monotonic           0         0\nboottime            0         0\n"));
+	assert_false(dt_boot_shifted("monotonic          -5         0\nboottime            0         0\n"));
+	assert_true(dt_boot_shifted("monotonic           0         0\nboottime       864000         0\n"));
+	assert_true(dt_boot_shifted("monotonic           0         0\nboottime            0         7\n"));
+	dt_boot_id(id);
+	assert_true(!id[0] || strlen(id) == 36);
+}
 
 static void a_name_may_hold_anything(void **state)
 {
@@ -394,6 +410,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_name_may_hold_anything),
+	    cmocka_unit_test(the_clock_since_boot_may_be_shifted),
 	    cmocka_unit_test(an_end_shows_before_the_zombie),
 	    cmocka_unit_test(calls_have_three_forms),
 	    cmocka_unit_test(system_calls_have_names),

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -128,7 +129,8 @@ static void test_cut_at_every_length(void **state)
 		}
 		assert_int_equal(rc, 0);
 		assert_int_equal(file.blocks, whole);
-		assert_int_equal(file.damaged, size != recording->ends[whole]);
+		assert_int_equal(file.damaged, 0);
+		assert_int_equal(file.cut, size != recording->ends[whole]);
 		assert_int_equal(file.read_bytes, recording->ends[whole]);
 		assert_int_equal(file.file_bytes, size);
 		assert_int_equal(file.ended, size == recording->size);
@@ -137,6 +139,80 @@ static void test_cut_at_every_length(void **state)
 		dt_profile_free(profile);
 	}
 	assert_int_equal(whole, recording->blocks);
+}
+
+/* The end may be missing, and something else be wrong before it; or there is something behind the end. */
+static void test_damaged_at_its_end(void **state)
+{
+	const struct recording *recording = *state;
+	dt_auto_free char *bytes = malloc(2 * recording->size);
+	struct dt_profile *profile;
+	struct dt_file_state file;
+	struct dt_error err;
+
+	memcpy(bytes, recording->bytes, recording->size);
+	memcpy(bytes + recording->size, recording->bytes + recording->ends[1], recording->size - recording->ends[1]);
+	bytes[recording->ends[3] + 50] ^= 1;
+	assert_int_equal(read_bytes(bytes, recording->ends[7] + 40, &profile, &file, &err), 0);
+	assert_true(file.cut && file.damaged == 1 && !file.ended);
+	dt_profile_free(profile);
+	bytes[recording->ends[7]] ^= 1; /* the head of the one that is cut */
+	assert_int_equal(read_bytes(bytes, recording->ends[7] + 40, &profile, &file, &err), 0);
+	assert_true(!file.cut && file.damaged == 2);
+	dt_profile_free(profile);
+	assert_int_equal(read_bytes(bytes, recording->ends[7] + 20, &profile, &file, &err), 0);
+	assert_true(!file.cut && file.damaged == 2);
+	dt_profile_free(profile);
+	assert_int_equal(read_bytes(bytes, recording->size + 3, &profile, &file, &err), 0);
+	assert_true(!file.cut && file.ended && file.damaged == 3);
+	dt_profile_free(profile);
+}
+
+/* A file is locked as long as it is written, and the lock is not noticed by who writes. */
+static void test_still_being_written(void **state)
+{
+	char path[] = "/tmp/darter-growing-XXXXXX";
+	int fd = mkstemp(path), other = open(path, O_RDONLY | O_CLOEXEC), next = example_file();
+	struct dt_profile *profile = example_profile(), *read = NULL;
+	struct dt_file_state file;
+	struct dt_writer *writer;
+	struct dt_error err;
+
+	(void)state;
+	assert_int_equal(dt_writer_new(fd, profile, &writer, &err), 0);
+	assert_int_equal(dt_profile_read(other, "new", &read, &file, &err), DT_ERUNTIME);
+	assert_string_equal(err.message, "new is being written, and there is nothing in it yet");
+	assert_int_equal(dt_writer_flush(writer, &err), 0);
+	assert_int_equal(lseek(other, 0, SEEK_SET), 0);
+	assert_int_equal(dt_profile_read(other, "more", &read, &file, &err), 0);
+	assert_true(file.growing && !file.ended && !file.cut && !file.damaged);
+	dt_profile_free(read);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(dt_profile_read(fd, "own", &read, &file, &err), 0);
+	assert_false(file.growing);
+	dt_profile_free(read);
+	/* It goes on elsewhere: this one is cut off. */
+	assert_int_equal(dt_writer_move(writer, next, &err), 0);
+	assert_int_equal(lseek(other, 0, SEEK_SET), 0);
+	assert_int_equal(dt_profile_read(other, "left", &read, &file, &err), 0);
+	assert_true(!file.growing && !file.ended);
+	dt_profile_free(read);
+	dt_writer_resume(writer, fd);
+	assert_int_equal(lseek(other, 0, SEEK_SET), 0);
+	assert_int_equal(dt_profile_read(other, "again", &read, &file, &err), 0);
+	assert_true(file.growing);
+	dt_profile_free(read);
+	assert_int_equal(dt_writer_end(writer, &err), 0);
+	assert_int_equal(lseek(other, 0, SEEK_SET), 0);
+	assert_int_equal(dt_profile_read(other, "ended", &read, &file, &err), 0);
+	assert_true(!file.growing);
+	dt_profile_free(read);
+	dt_writer_free(writer);
+	dt_profile_free(profile);
+	close(fd);
+	close(other);
+	close(next);
+	unlink(path);
 }
 
 /* Every byte once, in one of its bits. All blocks but the one that it lies in are read. */
@@ -310,7 +386,7 @@ static void test_versions(void **state)
 	assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), DT_EUNSUPPORTED);
 	assert_string_equal(err.message,
 			    "bad.darter was written by a newer darter: its format is version 2.0, this one "
-			    "reads 1.0");
+			    "reads 1.1");
 	assert_string_equal(err.hint, "read it with the darter that wrote it, or a later one");
 	assert_int_equal(read_bytes("{\"$schema\": 1}", 14, &profile, &file, &err), DT_ERUNTIME);
 	assert_string_equal(err.message, "bad.darter is not a recording of darter");
@@ -429,6 +505,42 @@ static void test_senseless(void **state)
 		assert_int_equal(file.damaged, 1);
 		dt_buf_release(&bytes);
 		dt_buf_release(&payload);
+	}
+}
+
+/* A file of version 1.0 does not tell of the boot; one of a later version has more behind it. */
+static void test_meta_of_other_versions(void **state)
+{
+	static const char *const texts[] = {"ae3a6ebc"};
+	static const struct {
+		size_t numbers;
+		uint32_t boot;
+		uint64_t began_ns;
+	} cases[] = {{18, 0, 0}, {20, 1, 7}, {25, 1, 7}};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_buf bytes = DT_BUF_INIT, payload = DT_BUF_INIT, meta = DT_BUF_INIT;
+		struct dt_profile *profile;
+		struct dt_file_state file;
+		struct dt_error err;
+
+		put_strings(&payload, 1, texts, 1);
+		file_put_fixed(&meta, 0, 8);
+		for (size_t k = 0; k < cases[i].numbers; k++)
+			file_put(&meta, k == 0 ? 5 : k == 18 ? 1 : k == 19 ? 7 : 0);
+		put_section(&payload, FILE_META, &meta);
+		put_head(&bytes, 1);
+		put_block(&bytes, FILE_END, FILE_STORED, 0, (uint32_t)payload.length, &payload);
+		assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), 0);
+		assert_true(file.ended && !file.damaged);
+		assert_int_equal(dt_profile_meta(profile)->began_realtime_ns, 5);
+		assert_int_equal(dt_profile_meta(profile)->boot, cases[i].boot);
+		assert_int_equal(dt_profile_meta(profile)->began_boot_ns, cases[i].began_ns);
+		dt_profile_free(profile);
+		dt_buf_release(&bytes);
+		dt_buf_release(&payload);
+		dt_buf_release(&meta);
 	}
 }
 
@@ -555,7 +667,7 @@ static void test_heads_without_end(void **state)
 		file_put_block_head(
 		    &bytes, &(struct file_block_head){FILE_DATA, FILE_STORED, i, FILE_PAYLOAD, FILE_PAYLOAD, 0}, KEY);
 	assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), DT_ERUNTIME);
-	assert_string_equal(err.message, "bad.darter is damaged: no part of it can be read");
+	assert_string_equal(err.message, "bad.darter is cut off in its first block: no part of it can be read");
 	assert_int_equal(file.file_bytes, bytes.length);
 	dt_buf_release(&bytes);
 }
@@ -565,10 +677,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_cut_at_every_length, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_flip_every_byte, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_damaged_at_its_end, set_up, tear_down),
+	    cmocka_unit_test(test_still_being_written),
 	    cmocka_unit_test_setup_teardown(test_take_a_block_out, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_rest_of_a_block_between, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_repair, set_up, tear_down),
 	    cmocka_unit_test(test_versions),
+	    cmocka_unit_test(test_meta_of_other_versions),
 	    cmocka_unit_test(test_unknown_is_skipped),
 	    cmocka_unit_test(test_a_block_in_a_name),
 	    cmocka_unit_test(test_senseless),

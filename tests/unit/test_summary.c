@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "format/profile_formats.h"
 #include "format/units.h"
@@ -210,6 +211,75 @@ static void test_units(void **state)
 	dt_buf_release(&buf);
 }
 
+/* A rate of a million is written as people do. */
+static void test_numbers(void **state)
+{
+	static const struct {
+		double number;
+		const char *text;
+	} cases[] = {{1, "1"},
+		     {1e6, "1,000,000"},
+		     {1234.5, "1,234.5"},
+		     {99.95, "99.95"},
+		     {0.001, "0.001"},
+		     {0.0004, "0"},
+		     {999.9996, "1,000"},
+		     {12.05, "12.05"},
+		     {1e300, "1,000,000,000,000,000"}};
+	struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 10000 * EXAMPLE_MS);
+	struct dt_profile_meta meta = *dt_profile_meta(profile);
+	struct dt_buf buf = DT_BUF_INIT;
+	struct golden golden;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		dt_buf_clear(&buf);
+		dt_put_number(&buf, cases[i].number);
+		assert_string_equal(buf.data, cases[i].text);
+	}
+	dt_buf_release(&buf);
+	meta.rate = 1e6;
+	meta.quality.rounds = 9876543;
+	dt_profile_set_meta(profile, &meta);
+	render_to(golden_begin(&golden), profile, NULL, NULL);
+	assert_int_equal(fclose(golden.out), 0);
+	assert_non_null(strstr(golden.data, "; 987,654 of 1,000,000 rounds a second\n"));
+	free(golden.data);
+	dt_profile_free(profile);
+}
+
+/* The little CPU time of a thread that waits is no time of waiting. */
+static void test_cpu_time_of_waiting(void **state)
+{
+	struct dt_profile *profile = busy_profile(DT_STATE_SLEEPING, 10000 * EXAMPLE_MS);
+	struct dt_profile_run run = {
+	    .start_ns = 10000 * EXAMPLE_MS, .wall_ns = EXAMPLE_MS, .cpu_ns = 352000, .thread = 1};
+	const struct dt_view_options cpu = {.weight = DT_WEIGHT_CPU};
+	struct golden golden;
+
+	(void)state;
+	run.state = DT_STATE_SLEEPING;
+	assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	render_to(golden_begin(&golden), profile, &cpu, NULL);
+	assert_int_equal(fclose(golden.out), 0);
+	assert_non_null(
+	    strstr(golden.data, "\nThere is nothing to show: no CPU time was recorded but that of waiting.\n"));
+	free(golden.data);
+	run.start_ns += EXAMPLE_MS;
+	run.cpu_ns = EXAMPLE_MS;
+	run.state = DT_STATE_RUNNING;
+	assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	render_to(golden_begin(&golden), profile, &cpu, NULL);
+	assert_int_equal(fclose(golden.out), 0);
+	assert_non_null(strstr(golden.data, "\n100% is 1.00 ms of CPU time\n"));
+	free(golden.data);
+	render_to(golden_begin(&golden), profile, NULL, NULL);
+	assert_int_equal(fclose(golden.out), 0);
+	assert_non_null(strstr(golden.data, "; 10.0 s of waiting is hidden, '--idle' shows it\n"));
+	free(golden.data);
+	dt_profile_free(profile);
+}
+
 static void test_full_disk(void **state)
 {
 	struct dt_profile *profile = example_profile();
@@ -231,9 +301,15 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example), cmocka_unit_test(test_little_to_say), cmocka_unit_test(test_hostile_meta),
-	    cmocka_unit_test(test_fits),    cmocka_unit_test(test_units),         cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_example),
+	    cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta),
+	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,35 @@
+/* See lock.h. */
+#include "profile/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void set(int fd, short kind)
+{
+	struct flock lock = {.l_type = kind, .l_whence = SEEK_SET};
+	int why = errno;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		fcntl(fd, F_OFD_SETLK, &lock);
+	errno = why;
+}
+
+void file_lock(int fd)
+{
+	set(fd, F_WRLCK);
+}
+
+void file_unlock(int fd)
+{
+	set(fd, F_UNLCK);
+}
+
+bool file_locked(int fd)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
