@@ -89,9 +89,13 @@ struct dt_thread_sched {
 int dt_thread_sched(const struct dt_proc *proc, int tid, struct dt_thread_sched *sched);
 int dt_thread_sched_parse(const char *text, size_t length, struct dt_thread_sched *sched);
 
-/* When the scheduler last booked its time, from the text of a file "sched": that is when it was taken off its CPU, by a
- * clock which only those on the same CPU have in common. -ENOTSUP where it is not told. */
-int dt_thread_booked_parse(const char *text, size_t length, uint64_t *ns);
+/* More of the scheduler's account, from the text of a file "sched". -ENOTSUP where it is not told. */
+struct dt_thread_booked {
+	uint64_t ns; /* when its time was last booked: that is when it was taken off its CPU, by a clock which only
+			those on the same CPU have in common */
+	uint64_t slept, put_aside; /* how often it left its CPU of its own, and how often for another one */
+};
+int dt_thread_booked_parse(const char *text, size_t length, struct dt_thread_booked *booked);
 
 /* The count alone. */
 int dt_thread_slices(const struct dt_proc *proc, int tid, uint64_t *slices);

@@ -79,10 +79,10 @@ int dt_thread_call_now(struct dt_thread_files *files, struct dt_thread_call *cal
 	return length < 0 ? (int)length : dt_thread_call_parse(text, (size_t)length, call);
 }
 
-int dt_thread_booked_now(struct dt_thread_files *files, uint64_t *ns)
+int dt_thread_booked_now(struct dt_thread_files *files, struct dt_thread_booked *booked)
 {
 	char text[TEXT_LIMIT];
 	ssize_t length = read_now(files, &files->booked, "sched", text);
 
-	return length < 0 ? (int)length : dt_thread_booked_parse(text, (size_t)length, ns);
+	return length < 0 ? (int)length : dt_thread_booked_parse(text, (size_t)length, booked);
 }

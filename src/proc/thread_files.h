@@ -24,6 +24,6 @@ int dt_thread_sched_now(struct dt_thread_files *files, struct dt_thread_sched *s
 int dt_thread_call_now(struct dt_thread_files *files, struct dt_thread_call *call);
 
 /* See dt_thread_booked_parse(). */
-int dt_thread_booked_now(struct dt_thread_files *files, uint64_t *ns);
+int dt_thread_booked_now(struct dt_thread_files *files, struct dt_thread_booked *booked);
 
 #endif

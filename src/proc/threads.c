@@ -182,18 +182,29 @@ int dt_thread_sched(const struct dt_proc *proc, int tid, struct dt_thread_sched 
 	return length < 0 ? (int)length : dt_thread_sched_parse(text, (size_t)length, sched);
 }
 
-int dt_thread_booked_parse(const char *text, size_t length, uint64_t *ns)
+/* Behind "NAME   :   ". */
+static bool scan_field(struct scan *scan, const char *name, uint64_t *value)
 {
-	static const char key[] = "\nse.exec_start ";
-	const char *at = memmem(text, length, key, sizeof(key) - 1);
-	struct scan scan = {.at = at ? at + sizeof(key) - 1 : text, .end = text + length};
+	size_t length = strlen(name);
+	const char *at = memmem(scan->at, (size_t)(scan->end - scan->at), name, length);
+
+	if (!at)
+		return false;
+	for (scan->at = at + length; scan->at < scan->end && (*scan->at == ' ' || *scan->at == ':'); scan->at++)
+		;
+	return scan_decimal(scan, value);
+}
+
+int dt_thread_booked_parse(const char *text, size_t length, struct dt_thread_booked *booked)
+{
+	struct scan scan = {.at = text, .end = text + length};
 	uint64_t ms, rest;
 
-	while (at && scan.at < scan.end && (*scan.at == ' ' || *scan.at == ':'))
-		scan.at++;
-	if (!at || !scan_decimal(&scan, &ms) || !scan_char(&scan, '.') || !scan_decimal(&scan, &rest))
+	if (!scan_field(&scan, "\nse.exec_start ", &ms) || !scan_char(&scan, '.') || !scan_decimal(&scan, &rest) ||
+	    !scan_field(&scan, "\nnr_voluntary_switches ", &booked->slept) ||
+	    !scan_field(&scan, "\nnr_involuntary_switches ", &booked->put_aside))
 		return -ENOTSUP;
-	*ns = ms * 1000000 + rest; /* it has six digits */
+	booked->ns = ms * 1000000 + rest; /* it has six digits */
 	return 0;
 }
 

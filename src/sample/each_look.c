@@ -144,16 +144,15 @@ static bool stood(const struct one *one, struct dt_thread_sched *after)
 static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *after)
 {
 	struct dt_recorded *thread = one->thread;
+	bool gil = one->walk.attached || dt_walk_runs(&p->pulse.words) == thread->address;
 
 	dt_recorded_stack(thread, &one->walk);
 	if (one->torn)
 		dt_recorded_tear(thread, &one->walk);
-	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call,
-			  one->walk.attached || dt_walk_runs(&p->pulse.words) == thread->address);
+	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call, gil);
 	dt_recorded_account(thread, after);
-	if (one->running && !one->stopped && !one->agreed && !one->walk.attached &&
-	    dt_walk_runs(&p->pulse.words) != thread->address)
-		dt_recorded_waking(thread, p->moment->seat);
+	if (one->running && !one->stopped && !one->agreed)
+		dt_recorded_ready(thread, p->moment->seat, gil);
 	thread->attached = one->walk.attached;
 	thread->stands = !one->running && !thread->unseen;
 	thread->seen = true;

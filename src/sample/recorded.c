@@ -17,6 +17,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 		r->threads[i].began = r->threads[i].fresh = false;
 		r->threads[i].ran = false;
 		r->threads[i].before = r->threads[i].state;
+		r->threads[i].call_before = r->threads[i].syscall;
 		r->threads[i].seen = false;
 	}
 	r->going_on = false;
@@ -268,12 +269,6 @@ void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspec
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
 		r->threads[i].gc = r->threads[i].gil && r->pulse.collecting;
 	}
-}
-
-void dt_recorded_waking(struct dt_recorded *thread, const struct dt_seat *seat)
-{
-	if (!thread->unseen && !dt_seat_put_aside(seat, &thread->files))
-		thread->state = DT_STATE_SLEEPING;
 }
 
 static void ask_state(struct dt_recorder *r, struct dt_recorded *thread)

@@ -60,6 +60,9 @@ struct dt_recorded {
 	bool stands;          /* it was blocked when its stack was seen: until it is put on a CPU that is true */
 	bool attached;        /* it may run Python, where that is told */
 	bool ended;           /* its thread is gone: the next look at all threads drops it */
+	struct dt_thread_booked booked; /* when it was last asked for; zero: it never was */
+	uint64_t aside;                 /* how often we have put it aside since */
+	const char *call_before;        /* the one that it was in at the last look */
 };
 
 enum dt_taken {

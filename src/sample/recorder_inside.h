@@ -109,8 +109,9 @@ void dt_recorded_state(const struct dt_recorder *recorder, struct dt_recorded *t
 void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded *suspect,
 			       const struct dt_thread_call *call, const struct dt_thread_sched *sched);
 
-/* It is ready to run on our CPU, without the GIL: if it has only just woken it slept at the moment. */
-void dt_recorded_waking(struct dt_recorded *thread, const struct dt_seat *seat);
+/* It is ready to run, and not on a CPU. If it has only just woken it slept at the moment: see waking.c. seat: it is on
+ * our CPU, NULL: on another one. */
+void dt_recorded_ready(struct dt_recorded *thread, const struct dt_seat *seat, bool gil);
 
 /* The states of those threads that have been on a CPU since they were last asked for. */
 void dt_recorder_other_states(struct dt_recorder *recorder);

@@ -10,8 +10,9 @@
 #include "base/small_file.h"
 #include "base/util.h"
 
-#define RT_US     3000000 /* without a break: longer than any look */
-#define MOMENT_NS 2000u   /* from the end of one thread's time to the beginning of another's */
+#define RT_US      3000000 /* without a break: longer than any look */
+#define MOMENT_NS  2000u   /* from the end of one thread's time to the beginning of another's */
+#define TEXT_LIMIT 1024    /* of what is needed of /proc/PID/sched */
 
 /* A real-time thread that never sleeps would keep its CPU from everybody: the kernel ends us before that. */
 static void bound_real_time(void)
@@ -133,14 +134,13 @@ void dt_seat_avoid(struct dt_seat *seat, int cpu)
 }
 
 /* The kernel books the time of the one that has to go and begins to count ours at the same moment. */
-bool dt_seat_put_aside(const struct dt_seat *seat, struct dt_thread_files *files)
+bool dt_seat_followed(const struct dt_seat *seat, const struct dt_thread_booked *booked)
 {
-	char text[512];
-	uint64_t ours, its;
+	struct dt_thread_booked ours;
+	char text[TEXT_LIMIT];
 	ssize_t got = seat->booked < 0 ? -1 : pread(seat->booked, text, sizeof(text), 0);
 
-	return got <= 0 || dt_thread_booked_parse(text, (size_t)got, &ours) < 0 ||
-	       dt_thread_booked_now(files, &its) < 0 || its + MOMENT_NS >= ours;
+	return got <= 0 || dt_thread_booked_parse(text, (size_t)got, &ours) < 0 || booked->ns + MOMENT_NS >= ours.ns;
 }
 
 void dt_seat_leave(struct dt_seat *seat)

@@ -46,9 +46,8 @@ bool dt_seat_move(struct dt_seat *seat, int cpu);
 /* Beside: leaves a CPU to the thread that runs there, if there is another one for us. */
 void dt_seat_avoid(struct dt_seat *seat, int cpu);
 
-/* In a perch: was a thread that is ready to run on our CPU put aside there when we came? One that was not has woken
- * since, or together with us: it slept until then. True where that cannot be told. */
-bool dt_seat_put_aside(const struct dt_seat *seat, struct dt_thread_files *files);
+/* Was a thread with this account on our CPU until we came? Also true where that cannot be told. */
+bool dt_seat_followed(const struct dt_seat *seat, const struct dt_thread_booked *booked);
 
 /* Makes us as we were. */
 void dt_seat_leave(struct dt_seat *seat);

@@ -397,10 +397,8 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->slices = a->waking ? a->after.slices : a->before.slices;
 	if (a->suspect)
 		dt_recorder_suspect_state(r, a->suspect, a->running ? NULL : &a->call, &a->after);
-	if (a->waking)
-		a->suspect->state = DT_STATE_SLEEPING;
-	else if (a->running && !a->stopped && !a->agree && a->pulse.words.locked == 0)
-		dt_recorded_waking(a->suspect, moment->seat);
+	if (a->running && !a->stopped && !a->agree)
+		dt_recorded_ready(a->suspect, a->waking ? NULL : moment->seat, a->pulse.words.locked == 1);
 	return DT_ATTEMPT_DONE;
 }
 

@@ -370,38 +370,42 @@ static void a_large_file_has_a_limit(void **state)
 	dt_proc_release(&proc);
 }
 
-static int booked(const char *text, uint64_t *ns)
+static int parse_booked(const char *text, struct dt_thread_booked *booked)
 {
-	return dt_thread_booked_parse(text, strlen(text), ns);
+	return dt_thread_booked_parse(text, strlen(text), booked);
 }
 
 static void time_is_booked(void **state)
 {
+	static const char rest[] = "nr_switches : 5\nnr_voluntary_switches   :   3\nnr_involuntary_switches : 2\n";
+	struct dt_thread_booked booked = {0}, later = {0};
 	struct dt_thread_files files;
-	uint64_t ns = 0, later = 0;
 	struct dt_proc proc;
+	char text[512];
 
 	(void)state;
-	assert_int_equal(
-	    booked("python (7, #threads: 1)\n-----\nse.exec_start          :   617868.434511\nse.vruntime : 1.0\n",
-		   &ns),
-	    0);
-	assert_int_equal(ns, UINT64_C(617868434511));
-	assert_int_equal(booked("", &ns), -ENOTSUP);
-	assert_int_equal(booked("x\nse.exec_start", &ns), -ENOTSUP);
-	assert_int_equal(booked("x\nse.exec_start   :", &ns), -ENOTSUP);
-	assert_int_equal(booked("x\nse.exec_start   : 12", &ns), -ENOTSUP);
-	assert_int_equal(booked("x\nse.exec_start   : -1.5", &ns), -ENOTSUP);
-	assert_int_equal(booked("x\nse.exec_start   : 99999999999999999999999.000001", &ns), -ENOTSUP);
-	assert_int_equal(booked("x\nse.vruntime     : 617868.434511\n", &ns), -ENOTSUP);
+	snprintf(text, sizeof(text), "python (7, #threads: 1)\n-----\nse.exec_start      :   617868.434511\n%s", rest);
+	assert_int_equal(parse_booked(text, &booked), 0);
+	assert_int_equal(booked.ns, UINT64_C(617868434511));
+	assert_int_equal(booked.slept, 3);
+	assert_int_equal(booked.put_aside, 2);
+	for (size_t i = strlen(text) - 2; i > 0; i--) { /* whatever is missing at the end */
+		text[i] = '\0';
+		assert_int_equal(parse_booked(text, &booked), -ENOTSUP);
+	}
+	snprintf(text, sizeof(text), "x\nse.exec_start   : -1.5\n%s", rest);
+	assert_int_equal(parse_booked(text, &booked), -ENOTSUP);
+	snprintf(text, sizeof(text), "x\nse.exec_start   : 99999999999999999999999.000001\n%s", rest);
+	assert_int_equal(parse_booked(text, &booked), -ENOTSUP);
 
 	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
 	dt_thread_files_init(&files, &proc, getpid());
-	if (dt_thread_booked_now(&files, &ns) == -ENOENT)
+	if (dt_thread_booked_now(&files, &booked) == -ENOENT)
 		skip();
 	usleep(20000);
 	assert_int_equal(dt_thread_booked_now(&files, &later), 0);
-	assert_true(later > ns && later - ns > 10000000);
+	assert_true(later.ns > booked.ns && later.ns - booked.ns > 10000000);
+	assert_true(later.slept > booked.slept);
 	dt_thread_files_release(&files);
 	dt_proc_release(&proc);
 }
