@@ -207,7 +207,7 @@ struct dt_record_status {
 	uint64_t rounds;     /* instants at which was looked */
 	uint64_t samples;    /* looks at one thread */
 	uint64_t late;       /* rounds that came too late for the stacks that they found */
-	uint64_t unseen;     /* samples of a thread that ran, and whose stack was not seen in time */
+	uint64_t unseen;     /* samples of a thread that had run, and whose stack was not seen in time */
 	uint64_t settled;    /* looks that needed a second way */
 	uint64_t torn;       /* samples with frames left out */
 	uint64_t lost;       /* rounds that could not be kept */

@@ -4,11 +4,11 @@
  * not run; then, as long as the moment lasts, those that turned out to be elsewhere. The rest is stopped for a look
  * where that is allowed, or counted as not seen, and goes to the thread that sits where it was found.
  *
- * While we are on a CPU nobody else runs there. So where several processes are on it, their accounts are read first
- * (that is quick), and a look at one of them may come when the moment is over: if its account is still the same after
- * the look, it has not run from the moment on, and the stack is the one it had then. The time on a CPU has to be equal
- * as well as the number of slices: one that was still running elsewhere when its account was read has got more of it
- * since.
+ * While we are on a CPU nobody else runs there, and who sleeps may sleep on. So where several processes have run, their
+ * accounts are read first (that is quick), and a look at one of them may come when the moment is over: if its account
+ * is still the same after the look, it has not run from the moment on, and the stack is the one it had then. The time
+ * on a CPU has to be equal as well as the number of slices: one that was still running elsewhere when its account was
+ * read has got more of it since.
  */
 #include "base/util.h"
 #include "record/watcher_inside.h"
@@ -59,6 +59,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 								 : DT_AGREE_NOT,
 					 .ladder = way == LADDER,
 					 .more = subject->tries > 0,
+					 .hurry = m->list->next != NULL,
 					 .overslept = m->woke_ns > m->late_ns,
 					 .late_ns = stood ? UINT64_MAX : m->late_ns};
 	enum dt_taken taken = DT_TAKEN_HARD;
@@ -90,15 +91,15 @@ static bool is_here(const struct moment *m, const struct dt_subject *subject)
 	return m->w->seat.cpu >= 0 && cpu_of(subject) == m->w->seat.cpu;
 }
 
-/* Reads the accounts of those that are on our CPU, if there are several. */
+/* Reads the accounts of those that ran the last time, if there are several. */
 static void let_stand(const struct moment *m)
 {
-	size_t here = 0;
+	size_t active = 0;
 
 	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
-		here += is_here(m, subject);
-	for (struct dt_subject *subject = m->list; subject && here > 1; subject = subject->next) {
-		struct dt_recorded *thread = is_here(m, subject) ? only_thread(subject) : NULL;
+		active += subject->active;
+	for (struct dt_subject *subject = m->list; subject && active > 1; subject = subject->next) {
+		struct dt_recorded *thread = subject->active ? only_thread(subject) : NULL;
 
 		subject->standing = thread && dt_clock_ns() < m->late_ns &&
 				    dt_thread_sched_now(&thread->files, &subject->stood) == 0;
@@ -108,7 +109,6 @@ static void let_stand(const struct moment *m)
 /* Those that are on our CPU. */
 static void look_here(const struct moment *m)
 {
-	let_stand(m);
 	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
 		if (is_here(m, subject))
 			take(m, subject, SHORT);
@@ -175,6 +175,7 @@ static void look_at_all(const struct moment *m)
 		subject->tries = 0;
 		subject->standing = false;
 	}
+	let_stand(m);
 	go_round(m);
 	for (subject = m->list; subject; subject = subject->next)
 		if (subject->stage == DT_STAGE_NEXT)

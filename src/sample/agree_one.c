@@ -10,10 +10,8 @@
 
 static void wait_a_little(struct dt_recorder *r)
 {
-	uint64_t until;
+	uint64_t until = dt_clock_ns() + (uint64_t)(dt_recorder_chance(r) * APART_NS);
 
-	r->random = r->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	until = dt_clock_ns() + (r->random >> 33) % APART_NS;
 	while (dt_clock_ns() < until)
 		;
 }

@@ -152,12 +152,24 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call, gil);
 	dt_recorded_account(thread, after);
 	if (one->running && !one->stopped && !one->agreed)
-		dt_recorded_ready(thread, p->moment->seat, gil);
+		dt_recorded_ready(p->r, thread, p->moment->seat, gil);
+	else if (!one->running && !gil)
+		dt_recorded_stays(p->r, thread, true);
 	thread->attached = one->walk.attached;
 	thread->stands = !one->running && !thread->unseen;
 	thread->seen = true;
 	if (one->seen_ns > p->moment->late_ns && thread->ran && !thread->began)
-		dt_recorded_unseen(thread);
+		dt_recorded_unseen(p->r, thread, false);
+}
+
+/* Codes that were known when as many had ended as now are still there: if that is asked while those stand that use
+ * them. Until then one of them may have ended, and another one taken its place. */
+static void know_codes(struct dt_recorder *r)
+{
+	struct dt_pulse now;
+	bool told = dt_walk_pulse(r->live, r->python, &r->interpreter, &now) == 0;
+
+	dt_code_cache_generation(r->sampler->codes, told ? now.code_generation : 0);
 }
 
 /* Looks at those that stand. */
@@ -166,6 +178,7 @@ static void look(struct pass *p)
 	struct dt_recorder *r = p->r;
 	bool all = true;
 
+	know_codes(r);
 	dt_image_begin(r->lane);
 	dt_image_prefetch(r->lane);
 	for (size_t i = 0; i < p->count; i++) {
@@ -204,9 +217,11 @@ static void look_at_running(struct pass *p, struct dt_recorded *thread)
 	bool seen = false;
 
 	dt_code_cache_go_on(r->sampler->codes);
+	dt_code_cache_generation(r->sampler->codes, 0);
 	if (p->moment->stop && dt_stop_begin(p->moment->stop, r->proc, thread->tid, may_stop, &asked) == 0) {
 		one.stopped = true;
 		one.seen_ns = dt_clock_ns();
+		know_codes(r);
 		dt_image_begin(r->lane);
 		dt_image_prefetch(r->lane);
 		seen = dt_thread_sched_now(&thread->files, &one.before) == 0 && read_one(p, &one);
@@ -256,7 +271,6 @@ static bool begin(struct pass *p)
 		dt_code_cache_begin(r->sampler->codes);
 		r->going_on = true;
 	}
-	dt_code_cache_generation(r->sampler->codes, p->pulse.code_generation);
 	p->list = dt_arena_alloc(&r->arena, (r->count + 1) * sizeof(*p->list));
 	return p->list != NULL;
 }
@@ -296,15 +310,10 @@ enum dt_attempt dt_each_look(struct dt_recorder *r, const struct dt_moment *mome
 
 void dt_each_give_up(struct dt_recorder *r)
 {
-	struct dt_thread_sched now;
-
 	for (size_t i = 0; i < r->count; i++) {
-		struct dt_recorded *thread = &r->threads[i];
-
-		if (thread->seen)
+		if (r->threads[i].seen)
 			continue;
-		if (thread->tid && dt_thread_sched_now(&thread->files, &now) == 0)
-			dt_recorded_account(thread, &now);
-		dt_recorded_unseen(thread);
+		dt_recorded_ask(r, &r->threads[i]);
+		dt_recorded_unseen(r, &r->threads[i], false);
 	}
 }

@@ -1,5 +1,6 @@
 /* The threads of a recorder from one look to the next: see recorder_inside.h. */
 #include <errno.h>
+#include <sched.h>
 
 #include "base/util.h"
 #include "sample/look.h"
@@ -16,6 +17,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].began = r->threads[i].fresh = false;
 		r->threads[i].ran = false;
+		r->threads[i].ready_ns = r->threads[i].span_ns = 0;
 		r->threads[i].before = r->threads[i].state;
 		r->threads[i].call_before = r->threads[i].syscall;
 		r->threads[i].seen = false;
@@ -234,8 +236,16 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 
 void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now)
 {
-	if (thread->counted)
-		thread->spent_ns += now->ran_ns - DT_MIN(thread->sched.ran_ns, now->ran_ns);
+	uint64_t asked_ns = dt_clock_ns();
+
+	if (thread->counted) {
+		uint64_t ran_ns = now->ran_ns - DT_MIN(thread->sched.ran_ns, now->ran_ns);
+
+		thread->spent_ns += ran_ns;
+		thread->ready_ns += ran_ns + (now->waited_ns - DT_MIN(thread->sched.waited_ns, now->waited_ns));
+		thread->span_ns += asked_ns - thread->asked_ns;
+	}
+	thread->asked_ns = asked_ns;
 	thread->ran = thread->ran || !thread->counted || now->slices != thread->sched.slices ||
 		      thread->state == DT_STATE_RUNNING;
 	thread->sched = *now;
@@ -246,7 +256,8 @@ void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, 
 		       bool gil)
 {
 	thread->syscall = NULL;
-	if (call && !call->running && call->number < 0) {
+	thread->off = call && !call->running;
+	if (thread->off && call->number < 0) {
 		thread->state = dt_state_without_call(r->proc, thread->tid);
 		return;
 	}
@@ -271,7 +282,7 @@ void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspec
 	}
 }
 
-static void ask_state(struct dt_recorder *r, struct dt_recorded *thread)
+void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
 {
 	struct dt_thread_sched now;
 	struct dt_thread_call call;
@@ -320,12 +331,12 @@ void dt_recorder_other_states(struct dt_recorder *r)
 		size_t at = count < r->count ? ++r->asked % r->count : i;
 
 		if (r->threads[at].address != r->suspect)
-			ask_state(r, &r->threads[at]);
+			dt_recorded_ask(r, &r->threads[at]);
 	}
 	/* Those that run must be asked each time. */
 	for (size_t i = 0; count < r->count && i < r->count; i++)
 		if (r->threads[i].state == DT_STATE_RUNNING && r->threads[i].address != r->suspect)
-			ask_state(r, &r->threads[i]);
+			dt_recorded_ask(r, &r->threads[i]);
 }
 
 void dt_recorder_account(struct dt_recorder *r)
@@ -337,24 +348,27 @@ void dt_recorder_account(struct dt_recorder *r)
 			dt_recorded_account(&r->threads[i], &now);
 }
 
-/* Whoever cannot be told to have been blocked ran. */
-static void unsee(struct dt_recorded *thread, bool blocked)
+/* Did it run at the moment, or was it ready to? Nobody knows, but how long it did since it was last asked for. */
+static bool ran_then(struct dt_recorder *r, const struct dt_recorded *thread)
 {
+	if (!thread->off || !thread->span_ns)
+		return true;
+	return dt_recorder_chance(r) * (double)thread->span_ns < (double)thread->ready_ns;
+}
+
+void dt_recorded_unseen(struct dt_recorder *r, struct dt_recorded *thread, bool ran)
+{
+	ran = ran || ran_then(r, thread);
 	thread->fresh = thread->fresh || !thread->unseen;
 	thread->unseen = true;
 	thread->stands = false;
 	thread->torn = false;
 	thread->frame_count = 0;
 	thread->digest[0] = thread->digest[1] = 1;
-	if (blocked)
-		return;
-	thread->state = DT_STATE_RUNNING;
+	if (!ran && thread->state != DT_STATE_RUNNING && thread->state != DT_STATE_UNKNOWN)
+		return; /* as it is now */
+	thread->state = ran ? DT_STATE_RUNNING : DT_STATE_SLEEPING;
 	thread->syscall = NULL;
-}
-
-void dt_recorded_unseen(struct dt_recorded *thread)
-{
-	unsee(thread, false);
 }
 
 /* Is it known to be blocked now, and likely to have been at the moment? The suspect may have run until now. */
@@ -370,7 +384,17 @@ static bool is_as_before(const struct dt_recorded *thread)
 	       (thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT && !thread->fresh);
 }
 
-void dt_recorder_judge(struct dt_recorder *r, enum dt_lateness late)
+/* Was it the one that kept us from our CPU? */
+static bool kept_us(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat)
+{
+	struct dt_thread_booked booked;
+
+	if (seat->kind == DT_SEAT_BESIDE && (thread->address != r->suspect || r->cpu != sched_getcpu()))
+		return false;
+	return dt_thread_booked_now(&thread->files, &booked) < 0 || dt_seat_followed(seat, &booked);
+}
+
+void dt_recorder_judge(struct dt_recorder *r, const struct dt_seat *seat, enum dt_lateness late)
 {
 	bool lost = false;
 
@@ -380,7 +404,7 @@ void dt_recorder_judge(struct dt_recorder *r, enum dt_lateness late)
 
 		if (is_as_before(thread) || (blocked && late == DT_LATE))
 			continue;
-		unsee(thread, blocked);
+		dt_recorded_unseen(r, thread, late == DT_OVERSLEPT && kept_us(r, thread, seat));
 		lost = true;
 	}
 	/* Where they are now was not told: it is asked for again, though nobody may run until then. */

@@ -60,6 +60,12 @@ void dt_recorder_free(struct dt_recorder *r)
 	free(r);
 }
 
+double dt_recorder_chance(struct dt_recorder *r)
+{
+	r->random = r->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (double)(r->random >> 11) / 9007199254740992.0;
+}
+
 int dt_recorder_cpu(const struct dt_recorder *r)
 {
 	return r->cpu;
@@ -155,7 +161,7 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 	if (rc == DT_ATTEMPT_DONE) {
 		r->passed = 0;
 		dt_recorder_other_states(r);
-		dt_recorder_judge(r, *taken == DT_TAKEN_SAME ? DT_IN_TIME : lateness(r, moment));
+		dt_recorder_judge(r, moment->seat, *taken == DT_TAKEN_SAME ? DT_IN_TIME : lateness(r, moment));
 		return 0;
 	}
 	if (!r->replaced && r->count && !moment->ladder) {
@@ -172,7 +178,7 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 	if (r->replaced || (code != DT_EENDED && dt_live_replaced(r->live, r->python->runtime)))
 		return fail_replaced(r, err);
 	if (code == 0)
-		dt_recorder_judge(r, lateness(r, moment));
+		dt_recorder_judge(r, moment->seat, lateness(r, moment));
 	return code;
 }
 
@@ -205,14 +211,13 @@ void dt_recorder_take_back(struct dt_recorder *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		if (r->threads[i].ran)
-			dt_recorded_unseen(&r->threads[i]);
+			dt_recorded_unseen(r, &r->threads[i], false);
 	dt_recorder_ask_again(r);
 }
 
 void dt_recorder_pass(struct dt_recorder *r)
 {
 	struct dt_recorded *suspect = dt_recorder_find(r, r->suspect);
-	struct dt_thread_sched now;
 
 	r->passed++;
 	if (r->way == DT_WAY_EACH) {
@@ -220,10 +225,8 @@ void dt_recorder_pass(struct dt_recorder *r)
 		return;
 	}
 	dt_recorder_other_states(r);
-	if (suspect && suspect->tid && dt_thread_sched_now(&suspect->files, &now) == 0)
-		dt_recorded_account(suspect, &now);
-	dt_recorder_judge(r, DT_NO_LOOK);
 	if (suspect)
-		dt_recorded_unseen(suspect);
+		dt_recorded_ask(r, suspect);
+	dt_recorder_judge(r, NULL, DT_NO_LOOK);
 	dt_recorder_ask_again(r);
 }

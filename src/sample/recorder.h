@@ -53,6 +53,10 @@ struct dt_recorded {
 	uint64_t digest[2];   /* of the stack */
 	bool counted;         /* sched is valid */
 	bool ran;             /* it was on a CPU since the last look */
+	bool off;             /* it was on none when it was asked for: its account is whole */
+	uint64_t asked_ns;    /* when its account was last asked for */
+	uint64_t span_ns;     /* since the account before that, in this look; 0: it was not asked for */
+	uint64_t ready_ns;    /* of that it ran, or was ready to */
 	enum dt_state before; /* its state at the last look */
 	bool met;             /* in the look that is being taken */
 	unsigned between;     /* looks in a row in which it was just entering Python */
@@ -86,6 +90,7 @@ struct dt_moment {
 	enum dt_agreement agree;
 	bool ladder;      /* may the long way be taken? The first look takes it in any case */
 	bool more;        /* the look before this one was not done: it is gone on with */
+	bool hurry;       /* others are to be looked at in this moment */
 	bool overslept;   /* we were woken, or got our CPU, after late_ns: most likely because the target ran */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then */

@@ -26,6 +26,12 @@ struct dt_away {
 	uint64_t seen_ns; /* dt_clock_ns() then */
 };
 
+/* A stack that a thread was met with while it had not the GIL. */
+struct dt_stay {
+	uint64_t digest;
+	bool sleeps;
+};
+
 struct dt_recorder {
 	const struct dt_proc *proc;
 	struct dt_mem *live;
@@ -51,6 +57,7 @@ struct dt_recorder {
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
 	uint64_t seen_ns;   /* dt_clock_ns() when the threads of the last look stood */
 	struct dt_away away;
+	struct dt_stay stays[64]; /* by their digests; one that is pushed out is learnt again */
 	uint64_t random;
 	uint64_t climb_ns;       /* dt_clock_ns() from when on the long way may be taken again */
 	enum dt_attempt attempt; /* what the last one came to */
@@ -111,10 +118,16 @@ void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded 
 
 /* It is ready to run, and not on a CPU. If it has only just woken it slept at the moment: see waking.c. seat: it is on
  * our CPU, NULL: on another one. */
-void dt_recorded_ready(struct dt_recorded *thread, const struct dt_seat *seat, bool gil);
+void dt_recorded_ready(struct dt_recorder *recorder, struct dt_recorded *thread, const struct dt_seat *seat, bool gil);
+
+/* It sleeps, or runs without the GIL, where it is. */
+void dt_recorded_stays(struct dt_recorder *recorder, const struct dt_recorded *thread, bool sleeps);
 
 /* The states of those threads that have been on a CPU since they were last asked for. */
 void dt_recorder_other_states(struct dt_recorder *recorder);
+
+/* Between 0 and 1. */
+double dt_recorder_chance(struct dt_recorder *recorder);
 
 /* Asks for the scheduler's account of all threads, after the long way. */
 void dt_recorder_account(struct dt_recorder *recorder);
@@ -125,10 +138,16 @@ enum dt_lateness {
 	DT_IN_TIME,
 	DT_LATE,      /* because looking takes long: those that are blocked now are believed to have been */
 	DT_NO_LOOK,   /* there was none: the same, but their stacks are not known */
-	DT_OVERSLEPT, /* because we were kept from our CPU: most likely they ran until now */
+	DT_OVERSLEPT, /* because we were kept from our CPU: who ran on it until we came ran at the moment */
 };
-void dt_recorder_judge(struct dt_recorder *recorder, enum dt_lateness late);
-void dt_recorded_unseen(struct dt_recorded *thread);
+void dt_recorder_judge(struct dt_recorder *recorder, const struct dt_seat *seat, enum dt_lateness late);
+
+/* It was not seen at the moment. ran: it is known to have run then; else that is as likely as it did since the last
+ * look. */
+void dt_recorded_unseen(struct dt_recorder *recorder, struct dt_recorded *thread, bool ran);
+
+/* Asks for the account of a thread, and for its state if it has run. */
+void dt_recorded_ask(struct dt_recorder *recorder, struct dt_recorded *thread);
 
 /* What is known is not what was told: the next look is a whole one, though nobody may have run until then. */
 void dt_recorder_ask_again(struct dt_recorder *recorder);

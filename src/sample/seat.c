@@ -61,6 +61,7 @@ void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
 	*seat = (struct dt_seat){
 	    .kind = DT_SEAT_BESIDE, .why = "no perch was asked for", .cpu = -1, .avoided = -1, .booked = -1};
 	prctl(PR_SET_TIMERSLACK, 1);
+	seat->booked = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
 	if (!perch) {
 		hurry(seat, brisk);
 		return;
@@ -74,7 +75,6 @@ void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
 		return;
 	}
 	bound_real_time();
-	seat->booked = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
 	if (dt_perch_fifo()) {
 		seat->kind = DT_SEAT_FIFO;
 		seat->why = "";

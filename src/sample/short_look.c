@@ -32,11 +32,12 @@ struct attempt_state {
 	bool gathered;     /* what its stack took the last time was fetched with the pulse */
 	uint64_t since_ns; /* the account was read after that, and all is of one who stood since; 0: it was not */
 	bool running;
-	bool stopped;
-	bool waking; /* it is to be proven that it has yet to be put on another CPU */
-	bool agree;  /* it runs, and looks at it must agree */
-	bool torn;   /* they did not, on the inner frames */
-	bool last;   /* nothing more is tried after this: what cannot be followed is unseen */
+	bool halted;  /* by a signal or a debugger */
+	bool stopped; /* by us */
+	bool waking;  /* it is to be proven that it has yet to be put on another CPU */
+	bool agree;   /* it runs, and looks at it must agree */
+	bool torn;    /* they did not, on the inner frames */
+	bool last;    /* nothing more is tried after this: what cannot be followed is unseen */
 };
 
 /* A thread state that has taken the GIL for the first time since the last look. */
@@ -133,7 +134,8 @@ static enum dt_attempt ask_kernel(struct dt_recorder *r, const struct dt_moment 
 
 		return perched && sched_getcpu() == moment->seat->cpu ? DT_ATTEMPT_DONE : DT_ATTEMPT_AWAY;
 	}
-	if (stat.state != 'S' && stat.state != 'D')
+	a->halted = stat.state == 'T' || stat.state == 't';
+	if (stat.state != 'S' && stat.state != 'D' && !a->halted)
 		return DT_ATTEMPT_HARD;
 	if (dt_thread_call_now(&a->suspect->files, &a->call) < 0)
 		return DT_ATTEMPT_HARD;
@@ -386,7 +388,8 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 {
 	enum dt_attempt rc;
 
-	dt_code_cache_generation(r->sampler->codes, a->pulse.code_generation);
+	/* How many codes have ended was asked while it stood: those that it uses are the ones that are known. */
+	dt_code_cache_generation(r->sampler->codes, a->agree ? 0 : a->pulse.code_generation);
 	rc = is_alone(r, a) ? look_at_one(r, moment, a) : look_at_all(r, moment, a);
 	if (rc != DT_ATTEMPT_DONE)
 		return rc;
@@ -397,8 +400,12 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->slices = a->waking ? a->after.slices : a->before.slices;
 	if (a->suspect)
 		dt_recorder_suspect_state(r, a->suspect, a->running ? NULL : &a->call, &a->after);
+	if (a->halted)
+		a->suspect->state = DT_STATE_STOPPED;
+	else if (a->suspect && !a->running && a->pulse.words.locked == 0)
+		dt_recorded_stays(r, a->suspect, true);
 	if (a->running && !a->stopped && !a->agree)
-		dt_recorded_ready(a->suspect, a->waking ? NULL : moment->seat, a->pulse.words.locked == 1);
+		dt_recorded_ready(r, a->suspect, a->waking ? NULL : moment->seat, a->pulse.words.locked == 1);
 	return DT_ATTEMPT_DONE;
 }
 
@@ -406,7 +413,8 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 static enum dt_attempt lose(struct dt_recorder *r, const struct attempt_state *a)
 {
 	dt_recorder_suspect_state(r, a->suspect, NULL, &a->before);
-	dt_recorded_unseen(a->suspect);
+	a->suspect->off = true; /* what it has run since is next to nothing */
+	dt_recorded_unseen(r, a->suspect, false);
 	dt_recorder_ask_again(r);
 	return DT_ATTEMPT_DONE;
 }
@@ -416,7 +424,7 @@ static enum dt_attempt look_at_waking(struct dt_recorder *r, const struct dt_mom
 {
 	enum dt_attempt rc;
 
-	if (!a->gathered || a->pulse.words.locked != 0 || !is_alone(r, a))
+	if (moment->hurry || !a->gathered || a->pulse.words.locked != 0 || !is_alone(r, a))
 		return DT_ATTEMPT_AWAY;
 	a->waking = true;
 	rc = look(r, moment, a);

@@ -65,13 +65,14 @@ int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_
 
 	if (stop->tid)
 		return -EBUSY;
+	stop->child = dt_proc_info(proc, &info) == 0 && info.ppid == getpid();
+	/* As late as can be: it may be about to block in a system call, which would be cut short. */
 	if (!ask(context))
 		return -EBUSY;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		return -errno;
 	stop->tid = tid;
 	stop->pid = proc->pid;
-	stop->child = dt_proc_info(proc, &info) == 0 && info.ppid == getpid();
 	stop->pending = true;
 	stop->polled_ns = dt_clock_ns();
 	/* From here on it can only be let go after it has stopped. */

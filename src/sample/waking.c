@@ -3,12 +3,32 @@
  * wakes it and ours often fire together, so who sleeps is often met like that, and sleep would be shown as work.
  *
  * One that was on our CPU until we came was put aside by us. Else it left its CPU before: of its own, or because the
- * kernel gave it to a third one. Both are counted, but not which was the last; so it is believed to have slept only if
- * it did so at all since it was last asked for, and nobody but we has put it aside since.
+ * kernel gave it to a third one. Both are counted, but not which was the last. If it has not left of its own since it
+ * was last asked for, it was put aside; if nobody but we has put it aside since, it slept. If both happened, it is
+ * believed to have slept where it did the last time that this was known.
  */
+#include "base/util.h"
 #include "sample/recorder_inside.h"
 
-static bool slept(struct dt_recorded *thread, const struct dt_seat *seat)
+static struct dt_stay *stay_of(struct dt_recorder *r, const struct dt_recorded *thread)
+{
+	return &r->stays[thread->digest[0] % DT_COUNT(r->stays)];
+}
+
+void dt_recorded_stays(struct dt_recorder *r, const struct dt_recorded *thread, bool sleeps)
+{
+	if (!thread->unseen)
+		*stay_of(r, thread) = (struct dt_stay){thread->digest[0], sleeps};
+}
+
+static bool sleeps_here(struct dt_recorder *r, const struct dt_recorded *thread)
+{
+	const struct dt_stay *stay = stay_of(r, thread);
+
+	return stay->digest == thread->digest[0] && stay->sleeps;
+}
+
+static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat)
 {
 	const struct dt_thread_booked before = thread->booked;
 	uint64_t aside = thread->aside;
@@ -18,12 +38,16 @@ static bool slept(struct dt_recorded *thread, const struct dt_seat *seat)
 		thread->booked = (struct dt_thread_booked){0};
 		return false;
 	}
-	return before.ns && before.slept != thread->booked.slept &&
-	       before.put_aside + aside == thread->booked.put_aside &&
-	       !(seat && dt_seat_followed(seat, &thread->booked));
+	if (!(before.slept || before.put_aside) || before.slept == thread->booked.slept)
+		return false;
+	if (seat && dt_seat_followed(seat, &thread->booked)) {
+		dt_recorded_stays(r, thread, false);
+		return false;
+	}
+	return before.put_aside + aside == thread->booked.put_aside || sleeps_here(r, thread);
 }
 
-void dt_recorded_ready(struct dt_recorded *thread, const struct dt_seat *seat, bool gil)
+void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat, bool gil)
 {
 	bool same = !thread->fresh && thread->before != DT_STATE_RUNNING && thread->before != DT_STATE_UNKNOWN;
 
@@ -31,8 +55,9 @@ void dt_recorded_ready(struct dt_recorded *thread, const struct dt_seat *seat, b
 		thread->aside += seat != NULL;
 		return;
 	}
-	if (!slept(thread, seat) || thread->unseen)
+	if (!slept(r, thread, seat) || thread->unseen)
 		return;
+	thread->off = true;
 	thread->state = same ? thread->before : DT_STATE_SLEEPING;
 	thread->syscall = same ? thread->call_before : NULL;
 }

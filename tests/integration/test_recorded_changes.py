@@ -1,13 +1,16 @@
 """What a recording makes of a target that changes while it is not looked at."""
 
+import contextlib
 import os
 import platform
 import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 
-from harness import SOME_SHAPES, SYSTEM, TARGETS, darter, each, limit, need_root, process_state, size, skip, target, wait_for
+from harness import SOME_SHAPES, SYSTEM, TARGETS, USABLE, darter, each, limit, need_root, process_state, size, skip, target, \
+    wait_for
 from recordings import Recorder, folder, stacks
 
 
@@ -86,6 +89,119 @@ def test_who_has_only_just_woken_sleeps(python):
     awake = sum(weight for path, weight in running if path[-1].startswith("rest"))
     asleep = sum(weight for path, weight in all_of_it if path[-1].startswith("rest"))
     assert asleep > 500000 and awake < 0.07 * asleep, (running, all_of_it)
+
+
+# Computes in C, without the GIL.
+HASHES = """
+import hashlib, os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+block = b"x" * (1 << 20)
+print("ready", flush=True)
+while True:
+    hashlib.sha256(block).digest()
+"""
+
+
+@limit(120)
+def test_who_waits_for_a_cpu_does_not_sleep():
+    """Three programs share a CPU: what the kernel has put aside for another one is ready to run."""
+    need_root()
+    cpu = max(os.sched_getaffinity(0))
+    with folder() as place, contextlib.ExitStack() as stack:
+        (place / "hashes.py").write_text(HASHES)
+        programs = [stack.enter_context(subprocess.Popen([*SYSTEM.argv, place / "hashes.py", str(cpu)], stdout=subprocess.PIPE))
+                    for _ in range(3)]
+        try:
+            for program in programs:
+                assert program.stdout.readline() == b"ready\n"
+            with Recorder(["-r", "500", "-d", size(2, 10), "-o", "x.darter", programs[0].pid], place) as recorder:
+                recorder.end(None)
+        finally:
+            for program in programs:
+                program.kill()
+        awake, all_of_it = (sum(weight for _, weight in stacks(place / "x.darter", *how)) for how in ([], ["--idle"]))
+    assert all_of_it > 1500000 and awake > 0.9 * all_of_it, (awake, all_of_it)
+
+
+NAPS = "import time\nend = time.time() + 60\nprint('ready', flush=True)\nwhile time.time() < end: time.sleep(0.01)\n"
+
+
+@limit(120)
+def test_processes_that_nearly_only_sleep():
+    """There is no time to look at all of them in one moment; that they were not seen does not mean that they ran."""
+    with folder() as place:
+        (place / "naps.py").write_text(NAPS)
+        programs = [subprocess.Popen([*SYSTEM.argv, place / "naps.py"], stdout=subprocess.PIPE) for _ in range(20)]
+        try:
+            for program in programs:
+                assert program.stdout.readline() == b"ready\n"
+            pids = [program.pid for program in programs]
+            with Recorder(["-r", "100", "-d", size(2, 10), "-o", "x.darter", *pids], place) as recorder:
+                recorder.wait_said("recording 20 processes")
+                before = sum(ready_ns(pid) for pid in pids)
+                time.sleep(size(1.5, 9))
+                ready = (sum(ready_ns(pid) for pid in pids) - before) / size(1.5, 9) / 1e9 / len(pids)
+                recorder.end(None)
+        finally:
+            for program in programs:
+                program.kill()
+                program.wait()
+        awake, all_of_it = (sum(weight for _, weight in stacks(place / "x.darter", *how)) for how in ([], ["--idle"]))
+    assert all_of_it > 20e6 and awake / all_of_it < ready + 0.1, (awake, all_of_it, ready)
+
+
+def ready_ns(pid):
+    """How long it ran, or waited for a CPU."""
+    ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
+    return int(ran) + int(waited)
+
+
+# Makes codes that have the address of one that has just ended; each of two functions calls its own.
+CODES = """
+import gc, sys, threading, time, types
+pad = "    if s is None:\\n" + "        s(s, s)\\n" * 9000
+sources = ["def in_%s(s):\\n    s(0.0012)\\n" % name + pad for name in "ab"]
+codes = [code for source, name in zip(sources, "ab") for code in compile(source, name + ".py", "exec").co_consts
+         if hasattr(code, "co_code")]
+never = threading.Event()
+for _ in range(120):
+    threading.Thread(target=never.wait, daemon=True).start()
+def run_a():
+    types.FunctionType(codes[0].replace(co_firstlineno=1), {})(time.sleep)
+def run_b():
+    types.FunctionType(codes[1].replace(co_firstlineno=1), {})(time.sleep)
+gc.disable()
+gc.collect()
+gc.freeze()
+print("ready", flush=True)
+while True:
+    run_a()
+    gc.collect()
+    run_b()
+    gc.collect()
+"""
+
+
+@each([python for python in USABLE if python.version >= (3, 14)])
+@limit(120)
+def test_a_code_that_takes_the_place_of_another(python):
+    """It is noticed, also when that happens between two questions of a look."""
+    python.demand()
+    if python.root:
+        skip("tried with the Pythons of this machine's own root")
+    with folder() as place:
+        (place / "codes.py").write_text(CODES)
+        program = subprocess.Popen([*python.argv, place / "codes.py"], stdout=subprocess.PIPE)
+        try:
+            assert program.stdout.readline() == b"ready\n"
+            with Recorder(["-r", "1000", "-d", size(5, 60), "--perch", "off", "-o", "x.darter", program.pid], place) as recorder:
+                recorder.end(None)
+        finally:
+            program.kill()
+            program.wait()
+        found = ["".join(part[0] for frame in path for part in re.findall(r"(?:run|in)_([ab]) ", frame))
+                 for path, _ in stacks(place / "x.darter", "--idle", "--main-thread")]
+    assert "aa" in found and "bb" in found and "ab" not in found and "ba" not in found, found
 
 
 # Becomes itself again, by a thread, with so much to carry over that this takes a while; at last it is to get signals.

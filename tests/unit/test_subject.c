@@ -227,10 +227,10 @@ static void test_lost_unseen(void **state)
 	assert_true(tell(f));
 	collect(f);
 	dt_recorder_begin(&f->recorder);
-	dt_recorded_unseen(&f->threads[0]);
+	dt_recorded_unseen(&f->recorder, &f->threads[0], true);
 	lose(f);
 	dt_recorder_begin(&f->recorder);
-	dt_recorded_unseen(&f->threads[0]);
+	dt_recorded_unseen(&f->recorder, &f->threads[0], true);
 	assert_true(tell(f));
 	collect(f);
 	assert_int_equal(dt_collector_settle(f->collector, true), 0);
