@@ -21,7 +21,7 @@ enum { OWN_ROWS = 10, TOTAL_ROWS = 8, LINE_ROWS = 6, THREAD_ROWS = 6 };
 
 #define COMMAND_MIN 24 /* columns */
 
-#define MARKS       4 /* dt_view_mark() has three, and DT_MARK_HIDDEN */
+#define MARKS       5 /* dt_view_mark() has four, and DT_MARK_HIDDEN */
 
 struct summary {
 	struct dt_view *view;

@@ -228,10 +228,11 @@ const char *dt_view_file(const struct dt_view *view, uint32_t location)
 
 const char *dt_view_mark(const struct dt_profile_run *run)
 {
-	static const char unseen[] = "[running, stack not seen]", torn[] = "[torn]", none[] = "[no Python frames]";
+	static const char unseen[] = "[running, stack not seen]", asleep[] = "[waiting, stack not seen]";
+	static const char torn[] = "[torn]", none[] = "[no Python frames]";
 
 	if (run->flags & DT_RUN_UNSEEN)
-		return unseen;
+		return run->state == DT_STATE_RUNNING ? unseen : asleep;
 	if (run->flags & DT_RUN_TORN)
 		return torn;
 	return run->stack ? NULL : none;

@@ -383,6 +383,20 @@ static bool is_alone(const struct dt_recorder *r, const struct attempt_state *a)
 	       a->pulse.words.switches == r->pulse.words.switches && a->suspect->address == r->suspect;
 }
 
+static void tell_state(struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a,
+		       struct dt_recorded *suspect)
+{
+	bool gil = a->pulse.words.locked == 1;
+
+	dt_recorder_suspect_state(r, suspect, a->running ? NULL : &a->call, &a->after);
+	if (a->halted)
+		suspect->state = DT_STATE_STOPPED;
+	else if (!a->running && !gil)
+		dt_recorded_stays(r, suspect, true);
+	else if (a->running && !a->stopped && !a->agree)
+		dt_recorded_ready(r, suspect, a->waking ? NULL : moment->seat, gil);
+}
+
 /* Looks at what can have changed, while the suspect stands. */
 static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
@@ -399,22 +413,16 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->suspect = a->suspect ? a->suspect->address : a->pulse.words.holder;
 	r->slices = a->waking ? a->after.slices : a->before.slices;
 	if (a->suspect)
-		dt_recorder_suspect_state(r, a->suspect, a->running ? NULL : &a->call, &a->after);
-	if (a->halted)
-		a->suspect->state = DT_STATE_STOPPED;
-	else if (a->suspect && !a->running && a->pulse.words.locked == 0)
-		dt_recorded_stays(r, a->suspect, true);
-	if (a->running && !a->stopped && !a->agree)
-		dt_recorded_ready(r, a->suspect, a->waking ? NULL : moment->seat, a->pulse.words.locked == 1);
+		tell_state(r, moment, a, a->suspect);
 	return DT_ATTEMPT_DONE;
 }
 
 /* It was not seen where it was at the moment. */
-static enum dt_attempt lose(struct dt_recorder *r, const struct attempt_state *a)
+static enum dt_attempt lose(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_sched *sched)
 {
-	dt_recorder_suspect_state(r, a->suspect, NULL, &a->before);
-	a->suspect->off = true; /* what it has run since is next to nothing */
-	dt_recorded_unseen(r, a->suspect, false);
+	dt_recorder_suspect_state(r, suspect, NULL, sched);
+	suspect->off = true; /* what it has run since is next to nothing */
+	dt_recorded_unseen(r, suspect, false);
 	dt_recorder_ask_again(r);
 	return DT_ATTEMPT_DONE;
 }
@@ -453,16 +461,17 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	if (rc != DT_ATTEMPT_DONE)
 		return rc;
 	*taken = DT_TAKEN_PROVEN;
-	if (moment->seat->kind != DT_SEAT_BESIDE && dt_away_has_begun(r, a.suspect, &a.before))
-		return lose(r, &a);
+	if (a.suspect && moment->seat->kind != DT_SEAT_BESIDE && dt_away_has_begun(r, a.suspect, &a.before))
+		return lose(r, a.suspect, &a.before);
 	if (is_alone(r, &a) && r->blocked && a.before.slices == r->slices &&
 	    same_words(&a.pulse.words, &r->pulse.words)) {
 		*taken = DT_TAKEN_SAME;
 		return DT_ATTEMPT_DONE;
 	}
 	rc = ask_kernel(r, moment, &a);
-	if (rc == DT_ATTEMPT_DONE && !a.running && dt_away_was(r, a.suspect)) /* it ran, and is asleep now */
-		return lose(r, &a);
+	if (rc == DT_ATTEMPT_DONE && a.suspect && !a.running &&
+	    dt_away_was(r, a.suspect)) /* it ran, and is asleep now */
+		return lose(r, a.suspect, &a.before);
 	if (rc == DT_ATTEMPT_AWAY && look_at_waking(r, moment, &a) == DT_ATTEMPT_DONE)
 		return DT_ATTEMPT_DONE;
 	if (rc == DT_ATTEMPT_AWAY) {
