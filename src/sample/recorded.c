@@ -301,6 +301,10 @@ void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
 		dt_recorded_state(r, thread, &call, false);
 	else
 		thread->state = dt_state_by_letter(r->proc, thread->tid);
+	if (thread->off)
+		dt_recorded_stays(r, thread, true);
+	else
+		dt_recorded_ready(r, thread, NULL, now.slices, false);
 }
 
 /* How long all threads but the suspect have been on a CPU, as far as the kernel has booked it: what a thread has run

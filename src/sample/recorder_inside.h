@@ -116,9 +116,10 @@ void dt_recorded_state(const struct dt_recorder *recorder, struct dt_recorded *t
 void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded *suspect,
 			       const struct dt_thread_call *call, const struct dt_thread_sched *sched);
 
-/* It is ready to run, and not on a CPU. If it has only just woken it slept at the moment: see waking.c. seat: it is on
- * our CPU, NULL: on another one. */
-void dt_recorded_ready(struct dt_recorder *recorder, struct dt_recorded *thread, const struct dt_seat *seat, bool gil);
+/* It is ready to run. If it has only just woken it slept at the moment: see waking.c. seat: it stands on our CPU; NULL:
+ * it was put on another one so often, and may have it. */
+void dt_recorded_ready(struct dt_recorder *recorder, struct dt_recorded *thread, const struct dt_seat *seat,
+		       uint64_t slices, bool gil);
 
 /* It sleeps, or runs without the GIL, where it is. */
 void dt_recorded_stays(struct dt_recorder *recorder, const struct dt_recorded *thread, bool sleeps);

@@ -394,7 +394,7 @@ static void tell_state(struct dt_recorder *r, const struct dt_moment *moment, co
 	else if (!a->running && !gil)
 		dt_recorded_stays(r, suspect, true);
 	else if (a->running && !a->stopped && !a->agree)
-		dt_recorded_ready(r, suspect, a->waking ? NULL : moment->seat, gil);
+		dt_recorded_ready(r, suspect, a->waking ? NULL : moment->seat, a->before.slices, gil);
 }
 
 /* Looks at what can have changed, while the suspect stands. */

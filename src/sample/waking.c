@@ -6,6 +6,9 @@
  * kernel gave it to a third one. Both are counted, but not which was the last. If it has not left of its own since it
  * was last asked for, it was put aside; if nobody but we has put it aside since, it slept. If both happened, it is
  * believed to have slept where it did the last time that this was known.
+ *
+ * Whether a thread on another CPU waits for it or has it is told by the same counts: who has it was put on a CPU once
+ * more than it has left one.
  */
 #include "base/util.h"
 #include "sample/recorder_inside.h"
@@ -28,7 +31,7 @@ static bool sleeps_here(struct dt_recorder *r, const struct dt_recorded *thread)
 	return stay->digest == thread->digest[0] && stay->sleeps;
 }
 
-static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat)
+static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat, uint64_t slices)
 {
 	const struct dt_thread_booked before = thread->booked;
 	uint64_t aside = thread->aside;
@@ -40,6 +43,8 @@ static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struc
 	}
 	if (!(before.slept || before.put_aside) || before.slept == thread->booked.slept)
 		return false;
+	if (!seat && slices != thread->booked.slept + thread->booked.put_aside)
+		return false;
 	if (seat && dt_seat_followed(seat, &thread->booked)) {
 		dt_recorded_stays(r, thread, false);
 		return false;
@@ -47,7 +52,8 @@ static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struc
 	return before.put_aside + aside == thread->booked.put_aside || sleeps_here(r, thread);
 }
 
-void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat, bool gil)
+void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat, uint64_t slices,
+		       bool gil)
 {
 	bool same = !thread->fresh && thread->before != DT_STATE_RUNNING && thread->before != DT_STATE_UNKNOWN;
 
@@ -55,7 +61,7 @@ void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const 
 		thread->aside += seat != NULL;
 		return;
 	}
-	if (!slept(r, thread, seat) || thread->unseen)
+	if (!slept(r, thread, seat, slices) || thread->unseen)
 		return;
 	thread->off = true;
 	thread->state = same ? thread->before : DT_STATE_SLEEPING;
