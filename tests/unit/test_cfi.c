@@ -5,7 +5,7 @@
 
 #include "native/cfi.h"
 
-#include "eh_frame.h"
+#include "../eh_frame.h"
 
 #define PROGRAM(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 #define X86_FIRST    PROGRAM(0x0c, 7, 8, 0x90, 1) /* CFA is sp + 8, the return address at CFA - 8 */
