@@ -51,7 +51,7 @@ static void check_row(const struct dt_cfi *table, uint64_t address, struct dt_cf
 static const struct dt_cfi_row no_rule,
     first_rule = {.cfa = DT_CFA_SP, .cfa_offset = 8, .ra = DT_SAVED_CFA, .ra_words = -1};
 
-static void test_a_function(void **state)
+static void rows_of_a_function(void **state)
 {
 	/* push rbp; mov rbp, rsp; ... remember; leave; restore */
 	struct dt_cfi table = table_of(
@@ -77,7 +77,7 @@ static void test_a_function(void **state)
 	dt_cfi_release(&table);
 }
 
-static void test_functions_in_any_order(void **state)
+static void functions_are_sorted(void **state)
 {
 	struct dt_buf frames = DT_BUF_INIT;
 	size_t common = put_common(&frames, "zR", 16, X86_FIRST);
@@ -111,7 +111,7 @@ static void check_cfa(const uint8_t *program, size_t size, enum dt_cfi_cfa cfa, 
 	dt_cfi_release(&table);
 }
 
-static void test_expressions(void **state)
+static void known_expressions_become_rules(void **state)
 {
 	(void)state;
 	check_cfa(PROGRAM(0x0f, 3, 0x76, 0x78, 0x06), DT_CFA_AT_FP, -8, 0);
@@ -129,7 +129,7 @@ static void test_expressions(void **state)
 	check_cfa(PROGRAM(0x0f, 3, 0x76, 0x78, 0x06, 0x0e, 16), DT_CFA_NONE, 0, 0);
 }
 
-static void test_signal_frame(void **state)
+static void a_signal_frame_is_marked(void **state)
 {
 	/* As glibc has it: the word at sp + 160; rbp at sp + 120, rip at sp + 168. */
 	struct dt_cfi table = table_of(
@@ -157,7 +157,7 @@ static void check_saved(const uint8_t *program, size_t size, enum dt_cfi_saved f
 	dt_cfi_release(&table);
 }
 
-static void test_places(void **state)
+static void registers_are_saved_in_places(void **state)
 {
 	(void)state;
 	check_saved(PROGRAM(0x07, 16), DT_SAVED_SAME, DT_SAVED_UNDEFINED);
@@ -171,7 +171,7 @@ static void test_places(void **state)
 	check_saved(PROGRAM(0x09, 3, 9, 0x05, 12, 5, 0x2e, 16), DT_SAVED_SAME, DT_SAVED_CFA); /* of others */
 }
 
-static void test_aarch64(void **state)
+static void aarch64_has_its_own_registers(void **state)
 {
 	/* paciasp; stp x29, x30, [sp, -48]! */
 	struct dt_cfi table = table_of(EM_AARCH64, "zR", PROGRAM(0x44, 0x2d, 0x44, 0x0e, 48, 0x9d, 6, 0x9e, 5));
@@ -189,7 +189,7 @@ static void test_aarch64(void **state)
 }
 
 /* What is not understood has no rule, from its first byte to its last. */
-static void test_nonsense(void **state)
+static void nonsense_has_no_rule(void **state)
 {
 	static const struct {
 		uint8_t bytes[24];
@@ -216,7 +216,7 @@ static void test_nonsense(void **state)
 	}
 }
 
-static void test_no_table(void **state)
+static void without_functions_there_is_no_table(void **state)
 {
 	struct dt_buf frames = DT_BUF_INIT;
 	struct dt_cfi table;
@@ -253,7 +253,7 @@ static void put_some(struct dt_buf *frames)
 	put32(frames, 0);
 }
 
-static void test_every_bit_wrong(void **state)
+static void damage_is_survived(void **state)
 {
 	struct dt_buf frames = DT_BUF_INIT;
 
@@ -283,7 +283,7 @@ static void make_kept(struct dt_buf *kept)
 	dt_buf_release(&frames);
 }
 
-static void test_kept_form(void **state)
+static void a_kept_table_is_the_same(void **state)
 {
 	struct dt_buf kept = DT_BUF_INIT, again = DT_BUF_INIT;
 	struct dt_cfi table;
@@ -302,7 +302,7 @@ static void test_kept_form(void **state)
 	dt_buf_release(&kept);
 }
 
-static void test_kept_form_damaged(void **state)
+static void damage_to_a_kept_table_is_seen(void **state)
 {
 	struct dt_buf kept = DT_BUF_INIT;
 	struct dt_cfi table;
@@ -321,7 +321,7 @@ static void test_kept_form_damaged(void **state)
 }
 
 /* Whoever can write the checksum can write anything: ways that do not exist, rows out of order. */
-static void test_kept_form_forged(void **state)
+static void a_forged_table_is_refused(void **state)
 {
 	struct dt_cfi_row rows[] = {{.start = 1}, {.start = 2}};
 	static const struct dt_cfi_row bad[] = {{.start = 1},
@@ -356,7 +356,7 @@ static void compile_fd(int fd, struct dt_cfi *table)
 }
 
 /* This program, and a copy that has lost its section headers. */
-static void test_with_and_without_sections(void **state)
+static void sections_are_not_needed(void **state)
 {
 	dt_auto_close int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	dt_auto_close int copy = memfd_create("copy", MFD_CLOEXEC);
@@ -385,20 +385,20 @@ static void test_with_and_without_sections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_a_function),
-	    cmocka_unit_test(test_functions_in_any_order),
-	    cmocka_unit_test(test_expressions),
-	    cmocka_unit_test(test_signal_frame),
-	    cmocka_unit_test(test_places),
-	    cmocka_unit_test(test_aarch64),
-	    cmocka_unit_test(test_nonsense),
-	    cmocka_unit_test(test_no_table),
-	    cmocka_unit_test(test_every_bit_wrong),
-	    cmocka_unit_test(test_kept_form),
-	    cmocka_unit_test(test_kept_form_damaged),
-	    cmocka_unit_test(test_kept_form_forged),
-	    cmocka_unit_test(test_with_and_without_sections),
+	    cmocka_unit_test(rows_of_a_function),
+	    cmocka_unit_test(functions_are_sorted),
+	    cmocka_unit_test(known_expressions_become_rules),
+	    cmocka_unit_test(a_signal_frame_is_marked),
+	    cmocka_unit_test(registers_are_saved_in_places),
+	    cmocka_unit_test(aarch64_has_its_own_registers),
+	    cmocka_unit_test(nonsense_has_no_rule),
+	    cmocka_unit_test(without_functions_there_is_no_table),
+	    cmocka_unit_test(damage_is_survived),
+	    cmocka_unit_test(a_kept_table_is_the_same),
+	    cmocka_unit_test(damage_to_a_kept_table_is_seen),
+	    cmocka_unit_test(a_forged_table_is_refused),
+	    cmocka_unit_test(sections_are_not_needed),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("cfi", tests, NULL, NULL);
 }

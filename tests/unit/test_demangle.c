@@ -22,7 +22,7 @@ static void check_refused(const char *symbol)
 	assert_string_equal(name, "");
 }
 
-static void test_older(void **state)
+static void older_names(void **state)
 {
 	(void)state;
 	check("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
@@ -34,7 +34,7 @@ static void test_older(void **state)
 	check("_ZN29$BP$mut$C$$RF$$LP$$RP$$SP$a.b17h0123456789abcdefE", "*mut,&()@a.b");
 }
 
-static void test_not_older(void **state)
+static void what_is_no_older_name(void **state)
 {
 	(void)state;
 	check_refused("_ZN3foo3barEv");
@@ -50,7 +50,7 @@ static void test_not_older(void **state)
 	check_refused("_ZN");
 }
 
-static void test_newer(void **state)
+static void newer_names(void **state)
 {
 	(void)state;
 	check("_RNvC6_123foo3bar", "123foo::bar");
@@ -68,7 +68,7 @@ static void test_newer(void **state)
 	check("_RINvC1a1bL_E", "a::b::<'_>");
 }
 
-static void test_newer_types(void **state)
+static void types(void **state)
 {
 	(void)state;
 	check("_RINvC1a1bTEThEThtEE", "a::b::<(), (u8,), (u8, u16)>");
@@ -82,7 +82,7 @@ static void test_newer_types(void **state)
 	check("_RINvC1a1bDG_INtB2_1cRL0_hEp1dhNtB2_1eEL_E", "a::b::<dyn for<'a> a::c<&'a u8, d = u8> + a::e>");
 }
 
-static void test_newer_constants(void **state)
+static void constants(void **state)
 {
 	(void)state;
 	check("_RINvC1a1bKj7b_E", "a::b::<123>");
@@ -93,7 +93,7 @@ static void test_newer_constants(void **state)
 	check("_RINvC1a1bKo1234567890abcdef0_E", "a::b::<0x1234567890abcdef0>");
 }
 
-static void test_newer_letters(void **state)
+static void letters_beyond_ascii(void **state)
 {
 	(void)state;
 	check("_RNvC1au8gdel_5qa", "a::gödel");
@@ -103,7 +103,7 @@ static void test_newer_letters(void **state)
 	check_refused("_RNvC1au3b-a");
 }
 
-static void test_not_newer(void **state)
+static void what_is_no_newer_name(void **state)
 {
 	static const char *const names[] = {"_R",
 					    "_RN",
@@ -137,7 +137,7 @@ static void test_not_newer(void **state)
 }
 
 /* Each reference doubles what the one before said: 2 to the 40th u8 in 300 bytes. */
-static void test_doubling(void **state)
+static void references_that_double_are_cut(void **state)
 {
 	char symbol[1024] = "_RINvC1a1b", name[200];
 	size_t at = strlen(symbol), inner = at;
@@ -163,7 +163,7 @@ static void test_doubling(void **state)
 	assert_string_equal(name + strlen(name) - 3, "...");
 }
 
-static void test_depth(void **state)
+static void depth_is_bounded(void **state)
 {
 	char symbol[4096] = "_RINvC1a1b", name[8192];
 	size_t at = strlen(symbol);
@@ -177,7 +177,7 @@ static void test_depth(void **state)
 }
 
 /* The cut is never within a character. */
-static void test_cut(void **state)
+static void a_cut_keeps_whole_characters(void **state)
 {
 	char name[16];
 
@@ -197,12 +197,17 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_older),           cmocka_unit_test(test_not_older),
-	    cmocka_unit_test(test_newer),           cmocka_unit_test(test_newer_types),
-	    cmocka_unit_test(test_newer_constants), cmocka_unit_test(test_newer_letters),
-	    cmocka_unit_test(test_not_newer),       cmocka_unit_test(test_doubling),
-	    cmocka_unit_test(test_depth),           cmocka_unit_test(test_cut),
+	    cmocka_unit_test(older_names),
+	    cmocka_unit_test(what_is_no_older_name),
+	    cmocka_unit_test(newer_names),
+	    cmocka_unit_test(types),
+	    cmocka_unit_test(constants),
+	    cmocka_unit_test(letters_beyond_ascii),
+	    cmocka_unit_test(what_is_no_newer_name),
+	    cmocka_unit_test(references_that_double_are_cut),
+	    cmocka_unit_test(depth_is_bounded),
+	    cmocka_unit_test(a_cut_keeps_whole_characters),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("demangle", tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static void check(struct dt_cfi *with, struct dt_unwind_registers registers, con
 #define AT(word)    (STACK + (word)*8)
 
 /* A return address that is the first byte of the next function belongs to the one before. */
-static void test_by_table(void **state)
+static void tables_lead_to_the_outermost_frame(void **state)
 {
 	(void)state;
 	stack[0] = CODE + FRAMED + 9;
@@ -135,7 +135,7 @@ static void test_by_table(void **state)
 	assert_int_equal(frames[3].sp, AT(16));
 }
 
-static void test_unknown_fp(void **state)
+static void an_unknown_frame_pointer_ends_it(void **state)
 {
 	(void)state;
 	stack[3] = CODE + FRAMED + 9; /* SMALL has fp in word 0, which is 0: known, but not a stack */
@@ -149,7 +149,7 @@ static void test_unknown_fp(void **state)
 	      PLACES(CODE + LOST, CODE + FRAMED + 8), DT_UNWIND_NO_RULE);
 }
 
-static void test_plt_and_aligned(void **state)
+static void plt_and_aligned_stacks(void **state)
 {
 	(void)state;
 	stack[0] = CODE + ALIGNED + 1;
@@ -168,7 +168,7 @@ static void test_plt_and_aligned(void **state)
 }
 
 /* The handler ran on a stack above; who was interrupted is at its very first byte. */
-static void test_signal_to_a_lower_stack(void **state)
+static void a_signal_may_lead_to_a_lower_stack(void **state)
 {
 	(void)state;
 	stack[100] = CODE + SIGNAL + 1; /* of FIRST */
@@ -181,7 +181,7 @@ static void test_signal_to_a_lower_stack(void **state)
 	      PLACES(CODE + FIRST + 4, CODE + SIGNAL, CODE + FIRST, CODE + FRAMED, CODE + OUTERMOST), DT_UNWIND_WHOLE);
 }
 
-static void test_signals_in_a_circle(void **state)
+static void signals_in_a_circle_end(void **state)
 {
 	(void)state;
 	stack[1] = CODE + SIGNAL;
@@ -191,7 +191,7 @@ static void test_signals_in_a_circle(void **state)
 	assert_int_equal(end, DT_UNWIND_NOT_RISING);
 }
 
-static void test_frames_must_rise(void **state)
+static void frames_must_rise(void **state)
 {
 	(void)state;
 	stack[0] = CODE + FRAMED + 1;
@@ -205,7 +205,7 @@ static void test_frames_must_rise(void **state)
 	      PLACES(BARE, BARE), DT_UNWIND_NO_RULE);
 }
 
-static void test_ends(void **state)
+static void every_end_has_its_reason(void **state)
 {
 	struct dt_unwind_registers first = {.ip = CODE + FIRST, .sp = AT(0)};
 
@@ -229,7 +229,7 @@ static void test_ends(void **state)
 	assert_int_equal(walk(&table, first, 0), 0);
 }
 
-static void test_by_frame_pointer(void **state)
+static void frame_pointers_where_there_is_no_table(void **state)
 {
 	struct dt_unwind_registers bare = {.ip = BARE, .sp = AT(0), .fp = AT(4), .has_fp = true};
 
@@ -254,7 +254,7 @@ static void test_by_frame_pointer(void **state)
 	check(&table, bare, PLACES(BARE), DT_UNWIND_NO_RULE);
 }
 
-static void test_aarch64_leaf(void **state)
+static void aarch64_uses_lr_once(void **state)
 {
 	struct dt_unwind_registers leaf = {.ip = CODE + FIRST, .sp = AT(0), .has_lr = true};
 
@@ -269,7 +269,7 @@ static void test_aarch64_leaf(void **state)
 	check(&arm_table, leaf, PLACES(CODE + FIRST), DT_UNWIND_NO_RULE);
 }
 
-static void test_aarch64_signal(void **state)
+static void aarch64_signal_frames_have_a_context(void **state)
 {
 	uint64_t *saved = stack + 312 / 8;
 
@@ -285,7 +285,7 @@ static void test_aarch64_signal(void **state)
 }
 
 /* Where a frame pointer led, sp is not known: a rule that counts from it is not followed, but the frame pointer is. */
-static void test_aarch64_by_frame_pointer(void **state)
+static void aarch64_does_not_know_sp_behind_a_frame_pointer(void **state)
 {
 	struct dt_unwind_registers bare = {.ip = BARE, .sp = AT(0), .fp = AT(2), .has_fp = true};
 
@@ -302,18 +302,18 @@ static void test_aarch64_by_frame_pointer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_by_table),
-	    cmocka_unit_test(test_unknown_fp),
-	    cmocka_unit_test(test_plt_and_aligned),
-	    cmocka_unit_test(test_signal_to_a_lower_stack),
-	    cmocka_unit_test(test_signals_in_a_circle),
-	    cmocka_unit_test(test_frames_must_rise),
-	    cmocka_unit_test(test_ends),
-	    cmocka_unit_test(test_by_frame_pointer),
-	    cmocka_unit_test(test_aarch64_leaf),
-	    cmocka_unit_test(test_aarch64_signal),
-	    cmocka_unit_test(test_aarch64_by_frame_pointer),
+	    cmocka_unit_test(tables_lead_to_the_outermost_frame),
+	    cmocka_unit_test(an_unknown_frame_pointer_ends_it),
+	    cmocka_unit_test(plt_and_aligned_stacks),
+	    cmocka_unit_test(a_signal_may_lead_to_a_lower_stack),
+	    cmocka_unit_test(signals_in_a_circle_end),
+	    cmocka_unit_test(frames_must_rise),
+	    cmocka_unit_test(every_end_has_its_reason),
+	    cmocka_unit_test(frame_pointers_where_there_is_no_table),
+	    cmocka_unit_test(aarch64_uses_lr_once),
+	    cmocka_unit_test(aarch64_signal_frames_have_a_context),
+	    cmocka_unit_test(aarch64_does_not_know_sp_behind_a_frame_pointer),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("unwind", tests, NULL, NULL);
 }

@@ -260,7 +260,7 @@ static void check_reference(void)
 #endif
 }
 
-static void test_known_chain(void **state)
+static void a_known_chain_is_walked(void **state)
 {
 	(void)state;
 	begin();
@@ -271,7 +271,7 @@ static void test_known_chain(void **state)
 }
 
 /* As of a thread in a system call: sp and ip are enough for functions that have no frame pointer. */
-static void test_two_registers(void **state)
+static void two_registers_are_enough(void **state)
 {
 	(void)state;
 	begin();
@@ -282,7 +282,7 @@ static void test_two_registers(void **state)
 	check_truth();
 }
 
-static void test_through_libc(void **state)
+static void a_call_from_libc_is_walked(void **state)
 {
 	int numbers[] = {2, 1};
 
@@ -304,7 +304,7 @@ static void *thread(void *unused)
 	return unused;
 }
 
-static void test_thread(void **state)
+static void a_thread_is_walked_to_its_start(void **state)
 {
 	pthread_t id;
 
@@ -332,7 +332,7 @@ static STEADY void interrupted(void)
 	LEAVE();
 }
 
-static void test_signal_on_another_stack(void **state)
+static void a_signal_on_another_stack_is_walked(void **state)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
 	stack_t other = {.ss_sp = malloc(ALTERNATE), .ss_size = ALTERNATE}, none = {.ss_flags = SS_DISABLE};
@@ -362,18 +362,18 @@ static void test_signal_on_another_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_known_chain),
-	    cmocka_unit_test(test_two_registers),
-	    cmocka_unit_test(test_through_libc),
-	    cmocka_unit_test(test_thread),
+	    cmocka_unit_test(a_known_chain_is_walked),
+	    cmocka_unit_test(two_registers_are_enough),
+	    cmocka_unit_test(a_call_from_libc_is_walked),
+	    cmocka_unit_test(a_thread_is_walked_to_its_start),
 #ifdef __GLIBC__
-	    cmocka_unit_test(test_signal_on_another_stack),
+	    cmocka_unit_test(a_signal_on_another_stack_is_walked),
 #endif
 	};
 	int failed;
 
 	dl_iterate_phdr(add_module, NULL);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cmocka_run_group_tests_name("unwind_self", tests, NULL, NULL);
 	for (size_t i = 0; i < DT_COUNT(modules.tables); i++)
 		dt_cfi_release(&modules.tables[i]);
 	return failed;
