@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "elf/elf.h"
 
-#define DT_CFI_SECTION_LIMIT ((size_t)128 << 20) /* bytes of .eh_frame; the largest libraries have some 20 MB */
-#define DT_CFI_ROWS_LIMIT    ((size_t)8 << 20)   /* 128 MB */
+#define DT_CFI_SECTION_LIMIT ((size_t)64 << 20) /* bytes of .eh_frame; the largest libraries have some 20 MB */
+#define DT_CFI_ROWS_LIMIT    ((size_t)8 << 20)  /* 128 MB */
 
 enum dt_cfi_cfa {
 	DT_CFA_NONE,  /* no rule */
@@ -60,7 +60,8 @@ struct dt_cfi {
 	struct dt_cfi_row *rows;
 };
 
-/* 0 or a negative errno: -ENOENT (no .eh_frame), -ENOTSUP (another machine), -EFBIG (beyond the limits), -ENOEXEC (not
+/* Of the file that is mapped: one with nothing but debug information has section headers, but not what they name. 0 or
+ * a negative errno: -ENOENT (no .eh_frame), -ENOTSUP (another machine), -EFBIG (beyond the limits), -ENOEXEC (not
  * readable as such), -ENOMEM. The table is released by the caller; it stays empty on an error. */
 int dt_cfi_compile(struct dt_elf *elf, struct dt_cfi *table);
 void dt_cfi_release(struct dt_cfi *table);

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define AUGMENTATION_LIMIT 8   /* "zPLRSB" is the longest that is written */
-#define COMMON_LIMIT       128 /* bytes of the program that is run anew for every function; 30 are many */
+#define AUGMENTATION_LIMIT 8 /* "zPLRSB" is the longest that is written */
+#define COMMON_LIMIT       48 /* bytes of the program that is run anew for every function; 23 are the most that is found */
 
 struct entry {
 	struct cfi_reader rest; /* behind the id */
