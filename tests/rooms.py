@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 # A room may include itself and the rooms before it.
-ROOMS = ["base", "machine", "proc", "elf", "mem", "core", "python", "sample", "profile", "record", "format", "doctor", "lib", "cli"]
+ROOMS = ["base", "machine", "proc", "elf", "mem", "native", "core", "python", "sample", "profile", "record", "format", "doctor", "lib", "cli"]
 # The command line is a user of the library like any other: the public header and the base room, nothing else.
 NARROW = {"cli": {"base", "cli"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

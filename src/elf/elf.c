@@ -222,6 +222,15 @@ bool elf_where(const struct dt_elf *elf, uint64_t address, uint64_t size, uint64
 	return false;
 }
 
+int dt_elf_content(struct dt_elf *elf, uint64_t address, void *buffer, size_t size)
+{
+	uint64_t where;
+
+	if (!elf_where(elf, address, size, &where))
+		return -ENOENT;
+	return elf_read(elf, where, buffer, size);
+}
+
 /* Two segments may share a page of the file. The one that starts on it is what a mapping that starts there shows; a
  * mapping in the middle of a segment comes from a change of its protection. Of a program that is linked to a fixed
  * place the bias is known to be 0. */

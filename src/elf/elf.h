@@ -62,6 +62,9 @@ struct dt_elf_segment {
 size_t dt_elf_segment_count(const struct dt_elf *elf);
 struct dt_elf_segment dt_elf_segment(const struct dt_elf *elf, size_t index);
 
+/* The bytes at a link-time address. -ENOENT if no segment holds all of them. */
+int dt_elf_content(struct dt_elf *elf, uint64_t address, void *buffer, size_t size);
+
 /* Raw build id; returns its length, 0 if there is none. */
 size_t dt_elf_build_id(struct dt_elf *elf, uint8_t id[64]);
 

@@ -58,6 +58,10 @@ static void own_symbols_are_found(void **state)
 	assert_int_equal(found[2].address + bias, (uint64_t)(uintptr_t)&file_local);
 	assert_int_equal(pread(fd, &value, sizeof(value), (off_t)found[0].offset), sizeof(value));
 	assert_int_equal(value, 7);
+	value = 0;
+	assert_int_equal(dt_elf_content(elf, found[0].address, &value, sizeof(value)), 0);
+	assert_int_equal(value, 7);
+	assert_int_equal(dt_elf_content(elf, UINT64_MAX - 3, &value, sizeof(value)), -ENOENT);
 	assert_int_equal(dt_elf_section(elf, ".data", &section), 0);
 	assert_true(found[0].address >= section.address && found[0].address < section.address + section.size);
 	assert_int_equal(found[0].address - section.address, found[0].offset - section.offset);
