@@ -297,6 +297,7 @@ void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
 	dt_recorded_account(thread, &now);
 	if (!thread->ran && thread->state != DT_STATE_UNKNOWN)
 		return;
+	thread->off = false;
 	if (dt_thread_call_now(&thread->files, &call) == 0)
 		dt_recorded_state(r, thread, &call, false);
 	else

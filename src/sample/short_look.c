@@ -388,7 +388,8 @@ static void tell_state(struct dt_recorder *r, const struct dt_moment *moment, co
 {
 	bool gil = a->pulse.words.locked == 1;
 
-	dt_recorder_suspect_state(r, suspect, a->running ? NULL : &a->call, &a->after);
+	/* That it has been put on a CPU since is for the next look. */
+	dt_recorder_suspect_state(r, suspect, a->running ? NULL : &a->call, a->waking ? &a->before : &a->after);
 	if (a->halted)
 		suspect->state = DT_STATE_STOPPED;
 	else if (!a->running && !gil)
@@ -411,7 +412,7 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->single = a->suspect && !a->running && r->count == 1 && dt_proc_thread_count(r->proc) == 1;
 	r->blocked = a->suspect && !a->running;
 	r->suspect = a->suspect ? a->suspect->address : a->pulse.words.holder;
-	r->slices = a->waking ? a->after.slices : a->before.slices;
+	r->slices = a->before.slices;
 	if (a->suspect)
 		tell_state(r, moment, a, a->suspect);
 	return DT_ATTEMPT_DONE;
