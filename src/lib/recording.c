@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/util.h"
+#include "sample/holding.h"
 
 #define RATE      100.0
 #define MOST_RATE 1e6
@@ -303,6 +304,16 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 	rc = dt_writer_end(r->writer, err);
 	r->failed = rc < 0;
 	return rc;
+}
+
+bool dt_hold_nothing(void)
+{
+	return dt_holding_refuse();
+}
+
+void dt_hold_again(void)
+{
+	dt_holding_allow();
 }
 
 void dt_record_free(struct dt_recording *r)

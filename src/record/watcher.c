@@ -353,6 +353,7 @@ bool dt_watcher_stop(struct dt_watcher *w)
 	if (!dt_event_await_until(&w->ended, dt_clock_ns() + (uint64_t)(NS_PER_S * 2 / w->options.rate) + END_NS))
 		return false;
 	pthread_join(w->thread, NULL);
+	dt_stop_forget(&w->stop);
 	w->stopped = true;
 	add_all(w, take_in(w));
 	while (w->subjects) {
