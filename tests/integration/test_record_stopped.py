@@ -66,6 +66,32 @@ def test_a_stop_that_is_called_off():
 
 
 @alone
+def test_a_long_stop_is_no_hang():
+    """SIGSTOP cannot be put off. A thread that was held all the time was not held by a look that hangs. And after Ctrl-Z
+    threads are held again."""
+    with target(SYSTEM, "crowd.py", 2) as program, folder() as here, recorded(program, here, *STOPPING) as (recorder, _):
+        recorder.send(signal.SIGTSTP)
+        wait_stopped(recorder)
+        recorder.send(signal.SIGCONT)
+        end = time.monotonic() + DEADLINE
+        for _ in range(size(2, 10)):
+            while time.monotonic() < end:
+                recorder.send(signal.SIGSTOP)
+                wait_stopped(recorder)
+                if held(program.pid):
+                    break
+                recorder.send(signal.SIGCONT)
+                time.sleep(0.003)
+            assert held(program.pid)
+            time.sleep(1.2)
+            recorder.send(signal.SIGCONT)
+            wait_for(lambda: not held(program.pid), "the thread goes on")
+            time.sleep(0.3)
+        recorder.end()
+        assert "does not come" not in recorder.errors, recorder.errors
+
+
+@alone
 def test_ignored_stops_stay_ignored():
     """Who starts us without job control says so by ignoring them."""
     def ignore():
