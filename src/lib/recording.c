@@ -218,8 +218,10 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 		if (rc == 0) {
 			dt_members_retry(r, ended, context);
 			now = dt_clock_ns();
-			if (now - r->flushed_ns >= BLOCK_NS)
+			if (now - r->flushed_ns >= BLOCK_NS) {
+				dt_enlister_tidy(r->enlister);
 				rc = write_block(r);
+			}
 		}
 		now = dt_clock_ns();
 		if (rc < 0 || now >= until || !r->members)
