@@ -181,6 +181,12 @@ DT_API int dt_take(struct dt_target *target, const struct dt_snapshot **snapshot
 /* Lets go of the target. NULL is fine. */
 DT_API void dt_release(struct dt_target *target);
 
+/* For a program that is about to be stopped (Ctrl-Z): a thread that it holds for a look would stand for as long. From
+ * now on nothing is held, by none of its threads and recordings, until dt_hold_again(); true once nothing is. Both may
+ * be called in a signal handler. */
+DT_API bool dt_hold_nothing(void);
+DT_API void dt_hold_again(void);
+
 /* ---- recording ---- */
 
 enum dt_weight {

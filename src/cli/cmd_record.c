@@ -197,7 +197,8 @@ static const struct dt_option table[] = {
      .value = "WHEN",
      .choices = "auto off",
      .help = "auto (the default): wait on the CPU of the thread that is watched, which the kernel puts aside for a "
-	     "look. off: look from another CPU.",
+	     "look. off: look from another CPU; darter still takes a real-time priority where it may, to be woken in "
+	     "time.",
      .set = set_perch},
     {.letter = 'j',
      .name = "json",

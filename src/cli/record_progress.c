@@ -4,11 +4,13 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "cli/record.h"
+#include "cli/standing.h"
 #include "cli/terminal.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define FIRST_NS (NS_PER_S / 2)
 #define EVERY_NS (NS_PER_S / 5)
+#define ECHOED   2 /* columns: "^Z" behind the line */
 
 void dt_record_progress_begin(struct dt_record_progress *progress, FILE *out)
 {
@@ -65,6 +67,7 @@ void dt_record_progress_show(struct dt_record_progress *progress, const struct d
 	fprintf(progress->out, "\r%s%*s", line.data, (int)(progress->width > width ? progress->width - width : 0), "");
 	fflush(progress->out);
 	progress->width = width;
+	dt_standing_line(DT_MIN(width + ECHOED, progress->columns - 1));
 	dt_buf_release(&line);
 	dt_buf_release(&words);
 }
@@ -76,4 +79,5 @@ void dt_record_progress_hide(struct dt_record_progress *progress)
 	fprintf(progress->out, "\r%*s\r", (int)progress->width, "");
 	fflush(progress->out);
 	progress->width = 0;
+	dt_standing_line(0);
 }

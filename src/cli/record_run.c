@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "cli/record.h"
 #include "cli/signals.h"
+#include "cli/standing.h"
 #include "cli/terminal.h"
 
 #define NS_PER_S 1e9
@@ -74,6 +75,7 @@ static void record(struct dt_record_run *run)
 {
 	while (!(run->reason = over(run))) {
 		tend(run);
+		dt_standing_retry();
 		dt_record_join_new(run);
 		dt_record_check_disk(run);
 		if (dt_signals_write())

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "cli/standing.h"
 
 #define SAME_NS UINT64_C(300000000) /* in which several signals are one: who ends a group sends some */
 
@@ -92,12 +93,14 @@ void dt_signals_begin(void)
 		sigaddset(&wanted, handled[i]);
 	}
 	sigprocmask(SIG_UNBLOCK, &wanted, &mask_before);
+	dt_standing_begin();
 }
 
 void dt_signals_restore(void)
 {
 	for (size_t i = 0; i < DT_COUNT(handled); i++)
 		sigaction(handled[i], &before[i], NULL);
+	dt_standing_restore();
 	sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 

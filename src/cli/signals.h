@@ -10,7 +10,8 @@ void dt_signals_main(void);
 
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are only noted, also where they were blocked; SIGHUP stays ignored
  * where it is (nohup), the others do not. SIGUSR1 is noted, too. A reader that goes away, and a file that may not grow,
- * are errors of a write. A signal ends a sleep, and nothing else: a write that waits goes on. */
+ * are errors of a write. A signal ends a sleep, and nothing else: a write that waits goes on. Stops by the terminal
+ * come when nothing is held (standing.h). */
 void dt_signals_begin(void);
 
 /* In a child, before exec: everything as it was when we were started. */

@@ -152,11 +152,30 @@ static enum state state_of(struct worker *worker)
 	return state;
 }
 
+/* A process that has ended since it was attached is of no use to anybody, and its number may be another one's by now.
+ */
+static void drop_ended(struct worker *worker)
+{
+	pthread_mutex_lock(&worker->mutex);
+	if (worker->state == DONE && worker->target && dt_proc_ended(&worker->target->proc)) {
+		drop_result(worker);
+		worker->state = IDLE;
+	}
+	pthread_mutex_unlock(&worker->mutex);
+}
+
+void dt_enlister_tidy(struct dt_enlister *enlister)
+{
+	for (size_t i = 0; i < enlister->count; i++)
+		drop_ended(enlister->workers[i]);
+}
+
 /* The one that has the order already, or one that is free. A failure that nobody has asked for is forgotten. */
 static struct worker *find_worker(struct dt_enlister *enlister, int pid)
 {
 	struct worker *found = NULL;
 
+	dt_enlister_tidy(enlister);
 	for (size_t i = 0; i < enlister->count; i++) {
 		struct worker *worker = enlister->workers[i];
 		enum state state = state_of(worker);

@@ -22,6 +22,9 @@ struct dt_enlister *dt_enlister_new(const struct dt_options *looking);
 int dt_enlist(struct dt_enlister *enlister, int pid, uint64_t wait_ns, struct dt_target **target,
 	      struct dt_subject **subject, struct dt_error *err);
 
+/* Forgets processes that were attached too late to be waited for and have ended since. To be called now and then. */
+void dt_enlister_tidy(struct dt_enlister *enlister);
+
 /* How often threads were stopped for first looks so far, and for how long in all. */
 struct dt_pause_sum dt_enlister_stops(const struct dt_enlister *enlister);
 

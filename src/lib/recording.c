@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/util.h"
+#include "sample/holding.h"
 
 #define RATE      100.0
 #define MOST_RATE 1e6
@@ -217,8 +218,10 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 		if (rc == 0) {
 			dt_members_retry(r, ended, context);
 			now = dt_clock_ns();
-			if (now - r->flushed_ns >= BLOCK_NS)
+			if (now - r->flushed_ns >= BLOCK_NS) {
+				dt_enlister_tidy(r->enlister);
 				rc = write_block(r);
+			}
 		}
 		now = dt_clock_ns();
 		if (rc < 0 || now >= until || !r->members)
@@ -303,6 +306,16 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 	rc = dt_writer_end(r->writer, err);
 	r->failed = rc < 0;
 	return rc;
+}
+
+bool dt_hold_nothing(void)
+{
+	return dt_holding_refuse();
+}
+
+void dt_hold_again(void)
+{
+	dt_holding_allow();
 }
 
 void dt_record_free(struct dt_recording *r)

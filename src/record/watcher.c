@@ -27,6 +27,7 @@
 #define SUMS_NS         UINT64_C(50000000)
 #define SEAT_LATE       5 /* one in so many may be late */
 #define LONGEST_STOP_NS NS_PER_S
+#define ASKED_NS        UINT64_C(250000000)  /* who looks after a recording asks more often whether we hang */
 #define END_NS          UINT64_C(3000000000) /* in which a round is over, whatever happens */
 
 void dt_watcher_push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject)
@@ -337,11 +338,17 @@ uint64_t dt_watcher_cpu_ns(const struct dt_watcher *w)
 	return atomic_load(&w->cpu_ns);
 }
 
-bool dt_watcher_hangs(const struct dt_watcher *w)
+/* Of the time between two questions only so much counts as is usual: who asks may have been stopped itself. */
+bool dt_watcher_hangs(struct dt_watcher *w)
 {
-	uint64_t began = atomic_load_explicit(&w->stop.began_ns, memory_order_relaxed);
+	uint64_t began = atomic_load_explicit(&w->stop.began_ns, memory_order_relaxed), now = dt_clock_ns();
 
-	return began && dt_clock_ns() > began + LONGEST_STOP_NS;
+	if (began != w->held.began_ns)
+		w->held = (struct dt_watcher_held){.began_ns = began};
+	else if (began)
+		w->held.seen_ns += DT_MIN(now - w->held.asked_ns, ASKED_NS);
+	w->held.asked_ns = now;
+	return w->held.seen_ns > LONGEST_STOP_NS;
 }
 
 bool dt_watcher_stop(struct dt_watcher *w)
@@ -353,6 +360,7 @@ bool dt_watcher_stop(struct dt_watcher *w)
 	if (!dt_event_await_until(&w->ended, dt_clock_ns() + (uint64_t)(NS_PER_S * 2 / w->options.rate) + END_NS))
 		return false;
 	pthread_join(w->thread, NULL);
+	dt_stop_forget(&w->stop);
 	w->stopped = true;
 	add_all(w, take_in(w));
 	while (w->subjects) {

@@ -50,8 +50,9 @@ uint64_t dt_watcher_strays(const struct dt_watcher *watcher);
 uint64_t dt_watcher_cpu_ns(const struct dt_watcher *watcher);
 
 /* Has it kept a thread of a process stopped for longer than a second? Then it hangs in a look at memory that does not
- * come, and only the end of our process helps. */
-bool dt_watcher_hangs(const struct dt_watcher *watcher);
+ * come, and only the end of our process helps. To be asked again and again, by who looks after the recording: time in
+ * which nobody asked does not count, for our process may have been stopped then. */
+bool dt_watcher_hangs(struct dt_watcher *watcher);
 
 /* Ends the thread after the round that it is in; the rest of the processes come out of dt_watcher_ended(). False if it
  * does not come back: then it, its processes and its ring are to be left alone for ever. */

@@ -9,6 +9,13 @@
 
 #define DT_GAP_NS UINT64_C(1000000000) /* who wakes so much later than it should was stopped */
 
+/* The stop that is asked for, by who looks after the recording. */
+struct dt_watcher_held {
+	uint64_t began_ns; /* which one: since when it lasts; 0: none */
+	uint64_t asked_ns; /* the last time */
+	uint64_t seen_ns;  /* how long it was seen to last */
+};
+
 struct dt_watcher {
 	struct dt_watcher_options options;
 	struct dt_ring *ring;
@@ -37,6 +44,7 @@ struct dt_watcher {
 	pthread_cond_t called;
 	atomic_bool quit;
 	struct dt_event ended;
+	struct dt_watcher_held held;
 	bool stopped;
 };
 

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/util.h"
+#include "sample/holding.h"
 
 #define DEADLINE_NS  1000000000u /* a thread in an uninterruptible state may take long: it is not waited for */
 #define LONGEST_NS   1000000000u /* that a thread stands, even if we hang */
@@ -105,6 +106,7 @@ static void *trace(void *context)
 	atomic_store(&hold->lost, true); /* before it goes on: who asks later than that does not trust the look */
 	/* If it fails the thread was killed while it stood. */
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)dt_pause_signal(tid));
+	dt_holding_end();
 	return NULL;
 }
 
@@ -167,7 +169,12 @@ int dt_pause_start(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, co
 	if (rc < 0)
 		return rc;
 	hold->tid = tid;
-	rc = start_tracer(hold);
+	rc = dt_holding_begin() ? 0 : -EBUSY;
+	if (rc == 0) {
+		rc = start_tracer(hold);
+		if (rc < 0)
+			dt_holding_end();
+	}
 	if (rc < 0)
 		forget(hold);
 	return rc;
@@ -179,8 +186,10 @@ int dt_pause_wait(struct dt_pause_hold *hold)
 
 	dt_event_await(&hold->decided);
 	rc = hold->result;
-	if (rc < 0)
+	if (rc < 0) {
 		finish(hold);
+		dt_holding_end();
+	}
 	return rc;
 }
 

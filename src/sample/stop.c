@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/util.h"
+#include "sample/holding.h"
 
 #define AT_ONCE_NS 20000u
 #define NAP_NS     10000
@@ -37,6 +38,13 @@ static bool follow(struct dt_stop *stop)
 	return true;
 }
 
+void dt_stop_forget(struct dt_stop *stop)
+{
+	if (stop->tid)
+		dt_holding_end();
+	stop->tid = 0;
+}
+
 static void detach(struct dt_stop *stop)
 {
 	uint64_t began = atomic_load_explicit(&stop->began_ns, memory_order_relaxed);
@@ -47,7 +55,7 @@ static void detach(struct dt_stop *stop)
 	atomic_store_explicit(&stop->began_ns, 0, memory_order_relaxed);
 	stop->pending = killed; /* then its end is awaited */
 	if (!killed)
-		stop->tid = 0;
+		dt_stop_forget(stop);
 }
 
 /* A thread that is on another CPU stops at once. One that waits for ours needs it first, and to yield it is not enough
@@ -69,8 +77,14 @@ int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_
 	/* As late as can be: it may be about to block in a system call, which would be cut short. */
 	if (!ask(context))
 		return -EBUSY;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
-		return -errno;
+	if (!dt_holding_begin())
+		return -EBUSY;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+		int code = -errno;
+
+		dt_holding_end();
+		return code;
+	}
 	stop->tid = tid;
 	stop->pid = proc->pid;
 	stop->pending = true;
@@ -111,7 +125,7 @@ void dt_stop_poll(struct dt_stop *stop)
 	} else if (is_gone(stop)) {
 		stop->pending = follow(stop);
 		if (!stop->pending)
-			stop->tid = 0;
+			dt_stop_forget(stop);
 	} else {
 		stop->polled_ns = dt_clock_ns();
 	}

@@ -34,4 +34,7 @@ void dt_stop_end(struct dt_stop *stop);
 /* Lets go of a thread that was asked to stop and has done so by now. */
 void dt_stop_poll(struct dt_stop *stop);
 
+/* The thread that did the tracing has ended, and the kernel has let go of what it still traced. */
+void dt_stop_forget(struct dt_stop *stop);
+
 #endif

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from harness import BUILD, FULL, SOME_SHAPES, SYSTEM, USABLE, alone, each, limit, need_program, need_root, \
-    process_state, record_figure, size, target, wait_for
+    process_state, record_figure, size, skip, target, wait_for
 from recordings import Recorder, folder, functions, wait_recorded
 from unharmed import check_assault, play, run_assault
 
@@ -111,6 +111,32 @@ def test_delay(python):
             program.process.stdin.close()
             assert program.wait() == 0, program.stderr
     record_figure(f"Delay while recorded, {python.label}", "\n".join(rows))
+
+
+def priorities(program, here, *options):
+    """How the threads of darter are scheduled while it records, and the rung that it tells."""
+    file = here / "a.darter"
+    with Recorder(["--json", "-q", "-o", file, *options, program.pid], here) as recorder:
+        wait_recorded(file, program.pid)
+        policies = {os.sched_getscheduler(int(task.name)) & ~os.SCHED_RESET_ON_FORK for task in tasks(recorder.process.pid)}
+        told = json.loads(recorder.end())
+    file.unlink()
+    return policies, told["rung"]
+
+
+@alone
+def test_without_a_perch_the_priority_stays():
+    """As docs/record.md says: only above 5,000 samples a second there is no real-time priority."""
+    need_root()
+    with target(SYSTEM, "crowd.py", 2) as program, folder() as here:
+        policies, rung = priorities(program, here)
+        if rung != "perch, real-time priority":
+            skip("there is no real-time priority to be had")
+        assert os.SCHED_FIFO in policies, policies
+        policies, rung = priorities(program, here, "--perch", "off")
+        assert os.SCHED_FIFO in policies and rung == "beside, with pauses", (policies, rung)
+        policies, _ = priorities(program, here, "--perch", "off", "-r", 6000)
+        assert os.SCHED_FIFO not in policies, policies
 
 
 @alone

@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "sample/holding.h"
 #include "sample/pause.h"
 #include "sample/perch.h"
+#include "sample/stop.h"
 
 #define DEADLINE_NS 60000000000u
 
@@ -286,6 +288,70 @@ static void a_target_may_be_killed_while_it_is_held(void **state)
 	}
 }
 
+static bool always(const void *context)
+{
+	(void)context;
+	return true;
+}
+
+static int stop_patiently(const struct dt_proc *proc, int tid, struct dt_stop *stop)
+{
+	uint64_t start_ns = dt_clock_ns();
+	int rc;
+
+	while ((rc = dt_stop_begin(stop, proc, tid, always, NULL)) == -EBUSY && dt_clock_ns() - start_ns < DEADLINE_NS)
+		dt_stop_poll(stop);
+	return rc;
+}
+
+/* Who is about to be stopped itself waits until nothing is held, and nothing more is meanwhile. */
+static void nothing_is_held_while_that_is_refused(void **state)
+{
+	struct dt_stop stop = {0};
+	struct dt_pause_hold hold;
+	struct dt_proc proc;
+	int child = start(&proc, false);
+
+	(void)state;
+	assert_int_equal(pause_patiently(&proc, child, &hold), 0);
+	assert_false(dt_holding_refuse());
+	dt_pause_end(&hold);
+	assert_true(dt_holding_refuse());
+	assert_int_equal(dt_pause_begin(&proc, child, NULL, NULL, &hold), -EBUSY);
+	assert_int_equal(dt_stop_begin(&stop, &proc, child, always, NULL), -EBUSY);
+	assert_true(dt_holding_refuse());
+	goes_on();
+	dt_holding_allow();
+	assert_int_equal(stop_patiently(&proc, child, &stop), 0);
+	assert_false(dt_holding_refuse());
+	dt_stop_end(&stop);
+	assert_true(dt_holding_refuse());
+	dt_holding_allow();
+	finish(&proc, child);
+}
+
+/* What has failed, or has ended while it was held, is not held. */
+static void what_is_gone_is_not_held(void **state)
+{
+	uint64_t start_ns = dt_clock_ns();
+	struct dt_stop stop = {0};
+	struct dt_proc proc;
+	int child = start(&proc, false);
+
+	(void)state;
+	assert_int_equal(stop_patiently(&proc, child, &stop), 0);
+	kill(child, SIGKILL);
+	dt_stop_end(&stop);
+	while (stop.tid && dt_clock_ns() - start_ns < DEADLINE_NS)
+		dt_stop_poll(&stop);
+	assert_true(dt_holding_refuse());
+	dt_holding_allow();
+	kill_child(&proc, child);
+	assert_true(dt_stop_begin(&stop, &proc, child, always, NULL) < 0);
+	assert_true(dt_holding_refuse());
+	dt_holding_allow();
+}
+
 static void a_thread_that_is_gone_is_told(void **state)
 {
 	struct dt_pause_hold hold;
@@ -359,6 +425,8 @@ int main(void)
 	    cmocka_unit_test(a_signal_survives_whoever_holds_the_target),
 	    cmocka_unit_test(stops_that_others_take_notice_of),
 	    cmocka_unit_test(a_target_may_be_killed_while_it_is_held),
+	    cmocka_unit_test(nothing_is_held_while_that_is_refused),
+	    cmocka_unit_test(what_is_gone_is_not_held),
 	    cmocka_unit_test(a_thread_that_is_gone_is_told),
 	    cmocka_unit_test(a_perch_that_held_saw_nothing_move),
 	};
