@@ -50,6 +50,9 @@ int dt_data_open(struct dt_data *data, const char *output, bool recording, struc
 /* Takes all that was written to another place, and goes on there. DT_ERUNTIME if there is none. */
 int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, struct dt_error *err);
 
+/* A directory where something may be written that is on another disk than the data; NULL: there is none. */
+const char *dt_data_other_folder(const struct dt_data *data);
+
 void dt_data_remove(struct dt_data *data);  /* the file, too */
 void dt_data_release(struct dt_data *data); /* the file stays */
 
@@ -117,6 +120,10 @@ void dt_record_write_now(struct dt_record_run *run);
 void dt_record_rotate(struct dt_record_run *run);
 void dt_record_check_disk(struct dt_record_run *run);
 void dt_record_finish(struct dt_record_run *run, bool last);
+
+/* Adds to an error where the recording is kept, and the command that makes the result of it (record_kept.c); elsewhere
+ * if its place was refused. */
+void dt_record_tell_kept(const struct dt_record_run *run, bool refused, struct dt_error *err);
 
 /* Figures of a recording behind those of the ones before it. */
 void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_status *status);
