@@ -204,7 +204,8 @@ static const struct dt_option table[] = {
      .help = "Write what was recorded and where it is to stdout as JSON, for programs.",
      .set = dt_set_json},
     DT_OPTION_COLOR,
-    DT_OPTION_QUIET("Say nothing but the result and errors: no progress, no summary."),
+    DT_OPTION_QUIET("Say nothing but the result and errors, one of which is that nothing was recorded: no progress, no "
+		    "summary."),
     DT_OPTION_VERBOSE("Say more: who joins and who ends, and each file of a rotation."),
     {0},
 };
@@ -229,11 +230,13 @@ static const struct dt_exits exits = {
     .done = "; also when Ctrl-C (SIGINT), SIGTERM or SIGHUP ended the recording, or the processes did",
     .failed = "a Python that cannot be read, memory that does not answer",
     .permission = "The kernel does not allow it; the message says what would.",
-    .not_found = "There is no such process, no name matches, it ended, or there is no Python in it.",
+    .not_found = "There is no such process, no name matches, it ended, or there is no Python in it: nothing was "
+		 "recorded.",
     .besides =
 	"With several processes it is the code of the first error; the others are recorded all the same.\n\n"
 	"With a program behind -- it is the program's own: its exit code, or 128 plus the number of the signal that "
-	"ended it. If it could not be started: 4 if there is none, 3 if it may not be executed.",
+	"ended it; also if there was no Python in it, and so no output: that is said, also with -q. If it could not be "
+	"started: 4 if there is none, 3 if it may not be executed.",
 };
 
 const struct dt_command dt_command_record = {

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/numbers.h"
 #include "base/util.h"
 #include "cli/record.h"
+#include "cli/result_file.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
@@ -109,22 +111,41 @@ static void tell_beginning(struct dt_record_run *run)
 	dt_buf_release(&line);
 }
 
+/* Who finds a file under the name of the output must not take it for a result of this run. */
+static void hint_old_output(const struct dt_record_run *run, struct dt_error *err)
+{
+	if (run->output && !run->data.final && !dt_result_special(run->output) && access(run->output, F_OK) == 0)
+		dt_hint(err, "'%.400s' is from before, and is left as it was", run->output);
+}
+
+/* It is an error, which is told in any case; the exit code of a program stays its own. */
+static void tell_nothing(struct dt_record_run *run)
+{
+	struct dt_error err = run->pending.error;
+
+	if (run->command->program)
+		dt_fail(&err, DT_ENOTFOUND,
+			"nothing was recorded: no Python was found in '%.400s', or it ended before it could be looked "
+			"at%s",
+			run->command->program[0],
+			run->arriving.children ? "" : "; --children records what it starts, too");
+	else if (!run->pending.pid)
+		dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: %s",
+			strcmp(run->reason, "ended") ? "it ended before a process could be looked at"
+						     : "the processes ended");
+	hint_old_output(run, &err);
+	if (run->command->program)
+		dt_report(run->common, &err);
+	else if (run->pending.pid || !run->failures.first)
+		dt_failures_add(&run->failures, run->common, run->pending.pid, &err);
+}
+
 static void tell_end(struct dt_record_run *run)
 {
-	if (!run->joined) {
-		if (run->command->program)
-			dt_record_tell(run,
-				       "nothing was recorded: no Python was found in '%s', or it ended before it "
-				       "could be looked at%s",
-				       run->command->program[0],
-				       run->arriving.children ? "" : "; --children records what it starts, too");
-		else if (run->pending.pid)
-			dt_failures_add(&run->failures, run->common, run->pending.pid, &run->pending.error);
-		else if (!run->failures.first && strcmp(run->reason, "signal") != 0)
-			dt_record_tell(run, "nothing was recorded: the processes ended");
-	} else if (!strcmp(run->reason, "ended")) {
+	if (!run->joined)
+		tell_nothing(run);
+	else if (!strcmp(run->reason, "ended"))
 		dt_record_tell(run, run->joined == 1 ? "the process ended" : "all %zu processes ended", run->joined);
-	}
 }
 
 static void put_json(struct dt_record_run *run)

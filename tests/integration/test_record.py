@@ -306,6 +306,32 @@ def test_other_programs(case):
         assert list(here.iterdir()) == []
 
 
+@each([0, 5])
+def test_that_nothing_was_recorded_is_said_in_any_case(code):
+    """An old output would be taken for the new one; the exit code is the program's."""
+    with folder() as here:
+        old = here / "a.folded"
+        for there in (False, True):
+            if there:
+                old.write_text("old")
+            done = darter("record", "-q", "-o", old, "--", "sh", "-c", f"exit {code}", check=code)
+            assert done.stderr.startswith("darter: nothing was recorded: no Python was found in 'sh'"), done.stderr
+            assert (f"\n  '{old}' is from before, and is left as it was\n" in done.stderr) == there, done.stderr
+        assert old.read_text() == "old" and list(here.iterdir()) == [old]
+
+
+def test_a_process_of_which_nothing_was_recorded():
+    """A shell whose children would have been recorded ends without any: that is no success."""
+    with folder() as here, subprocess.Popen(["sh", "-c", "read line"], stdin=subprocess.PIPE) as shell:
+        (here / "a.svg").write_text("old")
+        with Recorder(["-q", "--children", "-o", "a.svg", shell.pid], here) as recorder:
+            wait_for(lambda: (here / "a.svg.part.darter").exists(), "it begins")
+            shell.stdin.close()
+            recorder.end(None, check=4)
+            assert "no Python" in recorder.errors and "'a.svg' is from before" in recorder.errors, recorder.errors
+        assert (here / "a.svg").read_text() == "old"
+
+
 def test_a_program_that_goes_on_after_the_duration():
     with folder() as here:
         process = subprocess.Popen([DARTER, "record", "-d", "0.5", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c", UNTIL_TOLD],
