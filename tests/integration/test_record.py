@@ -381,6 +381,77 @@ def test_ctrl_c_is_for_the_program():
         assert darter("report", here / "a.darter", check=0).stderr == ""
 
 
+# Computes until its script is removed.
+WHILE_THERE = """
+import os, sys
+def count():
+    n = 0
+    while n % 1000 or os.path.exists(sys.argv[0]): n += 1
+count()
+"""
+
+
+def leaving(here, line):
+    """A shell that starts a Python program in the background, and then does what a line says."""
+    script = here / "script.py"
+    script.write_text(WHILE_THERE)
+    return ["sh", "-c", f"'{SYSTEM.path}' '{script}' > '{here}/out' & {line}"]
+
+
+def recorded_child(here, recorder):
+    """The child, once it is recorded."""
+    wait_for(lambda: "count" in darter("report", "-q", here / "a.darter").stdout, "the child is recorded")
+    return int(re.search(r"process (\d+) joined", recorder.errors)[1])
+
+
+def test_children_outlive_the_program():
+    """They are recorded to their end; the exit code is the program's."""
+    with folder() as here:
+        with Recorder(["-v", "--children", "-o", "a.darter", "--", *leaving(here, "exit 3")], here) as recorder:
+            recorder.wait_said("darter: the program has ended; its children are recorded until they end (Ctrl-C ends it)\n")
+            child = recorded_child(here, recorder)
+            (here / "script.py").unlink()
+            recorder.end(None, check=3)
+            assert recorder.errors.count("the program has ended") == 1, recorder.errors
+        assert "count" in functions(here / "a.darter") and processes(here / "a.darter") == {child}
+
+
+def test_ctrl_c_ends_the_recording_of_children():
+    with folder() as here:
+        with Recorder(["-v", "--children", "-o", "a.darter", "--", *leaving(here, "exit 3")], here) as recorder:
+            recorder.wait_said("the program has ended")
+            child = recorded_child(here, recorder)
+            recorder.end(check=3)
+            assert process_state(child) == "R" and "written to a.darter" in recorder.errors, recorder.errors
+
+
+def test_a_signal_for_the_program_ends_the_recording():
+    """Who ends it does not want to wait for what the program leaves behind."""
+    with folder() as here:
+        with Recorder(["-v", "--children", "-o", "a.darter", "--", *leaving(here, "wait; exit 3")], here) as recorder:
+            child = recorded_child(here, recorder)
+            recorder.end(signal.SIGTERM, check=128 + signal.SIGTERM)
+            assert process_state(child) == "R" and "the program has ended" not in recorder.errors, recorder.errors
+
+
+def test_who_joins_and_who_ends_is_told():
+    """Also while a program goes on that was started; of itself nothing is said."""
+    script = ("import subprocess, sys, time; subprocess.run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(2)']); "
+              "print('over', flush=True); sys.stdin.readline()")
+    with folder() as here:
+        words = ["record", "-v", "--children", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c", script]
+        with subprocess.Popen(list(map(str, [DARTER, *words])), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            try:
+                joined = re.fullmatch(r"darter: process (\d+) joined\n", process.stderr.readline())
+                ended = process.stderr.readline()
+                assert joined and re.fullmatch(rf"darter: process {joined[1]}(?: \(.*\))? (has )?ended.*\n", ended), ended
+                errors = process.communicate("end\n", timeout=DEADLINE)[1]
+                assert process.returncode == 0 and "joined" not in errors and "ended" not in errors, errors
+            finally:
+                process.kill()
+
+
 # ---- signals ----
 
 
