@@ -10,7 +10,8 @@ import subprocess
 import time
 
 import schema
-from harness import DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, darter, each, on_terminal, process_state, target, wait_for
+from harness import (DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, children, darter, each, on_terminal, process_state, target,
+                     wait_for)
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
 
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
@@ -202,6 +203,20 @@ def test_children_of_a_shell():
             recorder.end(None)
             assert "processes ended\n" in recorder.errors or "the process ended\n" in recorder.errors, recorder.errors
         assert shell.wait(DEADLINE) == 0
+
+
+def test_a_wrapper_is_told_with_its_child():
+    """What is named there is right for each command."""
+    with subprocess.Popen(["sh", "-c", f"'{SYSTEM.path}' '{HUM}'; exit 0"], stdout=subprocess.PIPE, text=True) as shell, folder() as here:
+        shell.stdout.readline()
+        (child,) = children(shell.pid)
+        try:
+            for words in (["record", "-d", "1", "-o", here / "a.svg"], ["dump"]):
+                said = darter(*words, shell.pid, check=4).stderr
+                assert f"\n  its child {child} looks like Python: give that one instead, or '--children'" in said, said
+                assert "darter dump" not in said, said
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_new_matches_join():
