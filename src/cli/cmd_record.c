@@ -257,7 +257,8 @@ const struct dt_command dt_command_record = {
 	"own, and darter exits as it did: with its exit code, or 128 plus the signal that ended it.\n\n"
 	"SIGINT (Ctrl-C), SIGTERM and SIGHUP end the recording and write it; a second one ends the writing, too, and "
 	"the data is kept. SIGUSR1 writes what is there so far and goes on. While it goes on a recording is kept in "
-	"OUTPUT.part.darter, beside the output: if darter is killed, 'darter report' shows what is in it.",
+	"OUTPUT.part.darter, beside the output (OUTPUT.part-2.darter if there is one already): if darter is killed, "
+	"'darter report' shows what is in it.",
     .options = table,
     .variables = variables,
     .examples = examples,

@@ -7,6 +7,7 @@ import re
 import select
 import signal
 import subprocess
+import termios
 import time
 
 import schema
@@ -513,6 +514,38 @@ def test_progress_on_a_terminal():
         narrow = on_terminal("record", "-d", "1.5", "-o", here / "a.svg", program.pid, columns=30)
         assert all(len(line) < 30 for line in re.findall(r"\r(recording [^\r\n]*)", narrow)), narrow
         assert "\rrecording" not in on_terminal("record", "-q", "-d", "1", "-o", here / "a.svg", program.pid)
+
+
+def test_progress_follows_the_width_of_the_terminal():
+    """What is written after it has become narrower has room on one line, the blanks that take it away, too."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        outer, inner = pty.openpty()
+        termios.tcsetwinsize(inner, (24, 100))
+        env = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        process = subprocess.Popen([DARTER, "record", "-o", here / "a.svg", str(program.pid)], stdin=subprocess.DEVNULL,
+                                   stdout=inner, stderr=inner, env={**env, "NO_COLOR": "1"})
+        seen = b""
+
+        def written(pattern):
+            nonlocal seen
+            if select.select([outer], [], [], 0.1)[0]:
+                seen += os.read(outer, 65536)
+            return re.search(pattern, seen)
+
+        try:
+            wait_for(lambda: written(rb"\rrecording [^\r]{60,}"), "a wide line")
+            termios.tcsetwinsize(inner, (24, 40))
+            narrow = wait_for(lambda: written(rb"\rrecording [^\r]{10,35}\r"), "a narrow line").start()
+            wait_for(lambda: written(b"") and seen.count(b"\rrecording", narrow) > 2, "some more")
+            process.send_signal(signal.SIGINT)
+            wait_for(lambda: written(rb"\r {10,}\rRecorded"), "it is taken away")
+        finally:
+            process.kill()
+            process.wait()
+            os.close(inner)
+            os.close(outer)
+        lines = seen[narrow:seen.index(b"Recorded process")].decode().split("\r")
+        assert all(len(line) < 40 for line in lines), lines
 
 
 # ---- what is refused ----
