@@ -205,7 +205,8 @@ static const struct dt_option table[] = {
      .help = "Write what was recorded and where it is to stdout as JSON, for programs.",
      .set = dt_set_json},
     DT_OPTION_COLOR,
-    DT_OPTION_QUIET("Say nothing but the result and errors: no progress, no summary."),
+    DT_OPTION_QUIET("Say nothing but the result and errors, one of which is that nothing was recorded: no progress, no "
+		    "summary."),
     DT_OPTION_VERBOSE("Say more: who joins and who ends, and each file of a rotation."),
     {0},
 };
@@ -230,11 +231,13 @@ static const struct dt_exits exits = {
     .done = "; also when Ctrl-C (SIGINT), SIGTERM or SIGHUP ended the recording, or the processes did",
     .failed = "a Python that cannot be read, memory that does not answer",
     .permission = "The kernel does not allow it; the message says what would.",
-    .not_found = "There is no such process, no name matches, it ended, or there is no Python in it.",
+    .not_found = "There is no such process, no name matches, it ended, or there is no Python in it: nothing was "
+		 "recorded.",
     .besides =
 	"With several processes it is the code of the first error; the others are recorded all the same.\n\n"
 	"With a program behind -- it is the program's own: its exit code, or 128 plus the number of the signal that "
-	"ended it. If it could not be started: 4 if there is none, 3 if it may not be executed.",
+	"ended it; also if there was no Python in it, and so no output: that is said, also with -q. If it could not be "
+	"started: 4 if there is none, 3 if it may not be executed.",
 };
 
 const struct dt_command dt_command_record = {
@@ -249,11 +252,14 @@ const struct dt_command dt_command_record = {
 	"and not written to. What could not be seen is counted and told at the end, with what the recording cost.\n\n"
 	"Threads that only wait are recorded, too, and shown with --idle. With --name, --all and --children processes "
 	"that begin later join the recording.\n\n"
-	"A program behind -- is started and recorded until it ends. Its input, output, terminal and signals are its "
+	"A program behind -- is started and recorded until it ends; with --children until those have ended, too, that "
+	"it "
+	"leaves behind. Its input, output, terminal and signals are its "
 	"own, and darter exits as it did: with its exit code, or 128 plus the signal that ended it.\n\n"
 	"SIGINT (Ctrl-C), SIGTERM and SIGHUP end the recording and write it; a second one ends the writing, too, and "
 	"the data is kept. SIGUSR1 writes what is there so far and goes on. While it goes on a recording is kept in "
-	"OUTPUT.part.darter, beside the output: if darter is killed, 'darter report' shows what is in it.",
+	"OUTPUT.part.darter, beside the output (OUTPUT.part-2.darter if there is one already): if darter is killed, "
+	"'darter report' shows what is in it.",
     .options = table,
     .variables = variables,
     .examples = examples,

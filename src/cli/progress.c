@@ -20,6 +20,13 @@ void dt_progress_begin(struct dt_progress *progress, const char *file, FILE *out
 	    .file = file, .out = columns ? out : NULL, .columns = columns, .next_ns = dt_clock_ns() + NS_PER_S};
 }
 
+/* A window may have become narrower: blanks beyond it would begin another line. */
+static void follow(struct dt_progress *progress)
+{
+	progress->columns = dt_terminal_columns_now(fileno(progress->out), progress->columns);
+	progress->width = DT_MIN(progress->width, progress->columns - 1);
+}
+
 void dt_progress_at(struct dt_progress *progress, uint64_t now_ns, uint64_t done, uint64_t whole)
 {
 	unsigned percent = whole ? (unsigned)(100.0 * (double)done / (double)whole) : 0;
@@ -29,6 +36,7 @@ void dt_progress_at(struct dt_progress *progress, uint64_t now_ns, uint64_t done
 		return;
 	progress->next_ns = now_ns + EVERY_NS;
 	dt_buf_printf(&words, ": %u%% decompressed", percent);
+	follow(progress);
 	if (progress->columns > words.length + NAME_LEAST) {
 		dt_escape_cut(&line, progress->file, progress->columns - words.length - 1);
 		dt_buf_puts(&line, words.data);
@@ -49,6 +57,7 @@ void dt_progress_end(struct dt_progress *progress)
 {
 	if (!progress->width)
 		return;
+	follow(progress);
 	fprintf(progress->out, "\r%*s\r", (int)progress->width, "");
 	fflush(progress->out);
 }

@@ -23,8 +23,12 @@ struct dt_program {
 	pid_t pid; /* 0: there is none, or it has ended */
 	int go, failed;
 	int exit_code; /* once it has ended */
+	bool adopts;   /* descendants whose parent ends become our children */
 };
 
+/* To be called first: from now on descendants of the program are known also when their parents have ended. Not where we
+ * have children of somebody else's making, from before an exec: nobody could tell them apart. */
+void dt_program_adopt(struct dt_program *program);
 /* Makes the process, which waits: it has nothing of what a recording does to us. */
 int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *const *words);
 /* The program begins in it. DT_ENOTFOUND, DT_EPERMISSION or DT_ERUNTIME if it cannot. */
@@ -34,6 +38,8 @@ void dt_program_drop(struct dt_program *program);
 /* True once it has ended, with its exit code (128 + the signal that ended it). */
 bool dt_program_ended(struct dt_program *program);
 void dt_program_await(struct dt_program *program);
+/* Takes notice of adopted processes that have ended. True while there is one that has not, or the program itself. */
+bool dt_program_has_heirs(const struct dt_program *program);
 
 /* ---- where a recording is written while it goes on (record_data.c) ---- */
 
@@ -49,6 +55,9 @@ int dt_data_open(struct dt_data *data, const char *output, bool recording, struc
 
 /* Takes all that was written to another place, and goes on there. DT_ERUNTIME if there is none. */
 int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, struct dt_error *err);
+
+/* A directory where something may be written that is on another disk than the data; NULL: there is none. */
+const char *dt_data_other_folder(const struct dt_data *data);
 
 void dt_data_remove(struct dt_data *data);  /* the file, too */
 void dt_data_release(struct dt_data *data); /* the file stays */
@@ -81,9 +90,12 @@ struct dt_record_run {
 	size_t file_count;
 	bool to_stdout;
 	struct dt_program program;
+	uint64_t outlived_ns; /* since when it has ended and its children have not, 0: it is not so */
+	bool outlived_told;
 	struct dt_picks picks;
 	struct dt_arrivals *arrivals;
 	struct dt_arrival_options arriving;
+	int roots[2]; /* the program, and we who adopt what it leaves behind */
 	int *members; /* pids that are recorded */
 	size_t member_count, joined;
 	struct dt_failures failures;
@@ -104,6 +116,8 @@ void dt_record_join_all(struct dt_record_run *run);
 void dt_record_join_new(struct dt_record_run *run);
 void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording);
 bool dt_record_is_over(const struct dt_record_run *run);
+/* Whether others than the program are recorded. */
+bool dt_record_has_children(const struct dt_record_run *run);
 dt_record_ended_fn dt_record_member_ended;
 
 /* What it is called (record_names.c). */
@@ -117,6 +131,10 @@ void dt_record_write_now(struct dt_record_run *run);
 void dt_record_rotate(struct dt_record_run *run);
 void dt_record_check_disk(struct dt_record_run *run);
 void dt_record_finish(struct dt_record_run *run, bool last);
+
+/* Adds to an error where the recording is kept, and the command that makes the result of it (record_kept.c); elsewhere
+ * if its place was refused. */
+void dt_record_tell_kept(const struct dt_record_run *run, bool refused, struct dt_error *err);
 
 /* Figures of a recording behind those of the ones before it. */
 void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_status *status);

@@ -146,6 +146,16 @@ static bool on_same_disk(const struct dt_data *data, const char *folder)
 	return fstat(data->fd, &here) < 0 || stat(folder, &there) < 0 || here.st_dev == there.st_dev;
 }
 
+const char *dt_data_other_folder(const struct dt_data *data)
+{
+	const char *folder;
+
+	for (size_t i = 0; (folder = place(i)); i++)
+		if (*folder && !on_same_disk(data, folder) && access(folder, W_OK) == 0)
+			return folder;
+	return NULL;
+}
+
 int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, struct dt_error *err)
 {
 	const char *folder;

@@ -1,6 +1,7 @@
 /* Who is recorded: those that were asked for at the beginning, and those that come while it goes on. */
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/util.h"
@@ -36,8 +37,10 @@ int dt_record_choose(struct dt_record_run *run, struct dt_error *err)
 						    .all = selection->all,
 						    .children = selection->children};
 	if (run->program.pid) {
-		run->arriving.roots = &run->program.pid;
-		run->arriving.root_count = 1;
+		run->roots[0] = run->program.pid;
+		run->roots[1] = getpid();
+		run->arriving.roots = run->roots;
+		run->arriving.root_count = run->program.adopts ? 2 : 1;
 	}
 	/* First what is there, then who of them is wanted: one that comes between is found by both. */
 	code = dt_arrivals_new(&run->arriving, &run->arrivals, err);
@@ -130,7 +133,7 @@ void dt_record_join_new(struct dt_record_run *run)
 		drain(run, i);
 		if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY || code == DT_ERUNTIME)
 			fail(run, pids[i], &err);
-		else if (code == 0 && run->common->verbose && (run->joined > 1 || !run->program.pid))
+		else if (code == 0 && run->common->verbose && pids[i] != run->roots[0])
 			dt_record_tell(run, "process %d joined", pids[i]);
 	}
 }
@@ -162,8 +165,16 @@ void dt_record_member_ended(void *context, int pid, const struct dt_error *why)
 	dt_arrivals_told(run->arrivals, pid, why->code);
 	if (why->code != DT_EENDED && why->code != DT_ENOTFOUND && why->code != DT_ENOTPYTHON)
 		fail(run, pid, why);
-	else if (run->common->verbose && !run->program.pid)
+	else if (run->common->verbose && pid != run->roots[0])
 		dt_record_tell(run, "%s", why->message);
+}
+
+bool dt_record_has_children(const struct dt_record_run *run)
+{
+	for (size_t i = 0; i < run->member_count; i++)
+		if (run->members[i] != run->roots[0])
+			return true;
+	return false;
 }
 
 bool dt_record_is_over(const struct dt_record_run *run)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "base/error.h"
@@ -33,6 +34,40 @@ static void become(int go, int failed, char *const *words)
 	execvp(words[0], words);
 	why = errno;
 	_exit(write(failed, &why, sizeof(why)) == sizeof(why) ? 127 : 126);
+}
+
+/* What a child of ours has to tell, which may also be that a thread of ours has stopped it; nothing is taken. */
+static int ask_children(siginfo_t *info)
+{
+	*info = (siginfo_t){0};
+	return waitid(P_ALL, 0, info, WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD);
+}
+
+static bool is_end(const siginfo_t *info)
+{
+	return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
+}
+
+void dt_program_adopt(struct dt_program *program)
+{
+	siginfo_t info;
+
+	if (ask_children(&info) < 0 && errno == ECHILD)
+		program->adopts = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+}
+
+bool dt_program_has_heirs(const struct dt_program *program)
+{
+	siginfo_t info;
+
+	if (!program->adopts)
+		return false;
+	while (ask_children(&info) == 0) {
+		if (!info.si_pid || info.si_pid == program->pid || !is_end(&info))
+			return true;
+		waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+	}
+	return errno == EINTR;
 }
 
 int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *const *words)
@@ -126,8 +161,7 @@ static bool reap(struct dt_program *program, int flags)
 		if (errno == EINTR)
 			return false;
 		program->exit_code = DT_EXIT_FAILED; /* somebody else has waited for it */
-	} else if (info.si_pid != program->pid ||
-		   (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED && info.si_code != CLD_DUMPED)) {
+	} else if (info.si_pid != program->pid || !is_end(&info)) {
 		return false;
 	} else {
 		program->exit_code = info.si_code == CLD_EXITED ? info.si_status : KILLED + info.si_status;

@@ -20,6 +20,14 @@ void dt_record_progress_begin(struct dt_record_progress *progress, FILE *out)
 	    .out = columns ? out : NULL, .columns = columns, .next_ns = dt_clock_ns() + FIRST_NS};
 }
 
+/* The columns that a line may have now. Of one that was wider, blanks beyond them would begin another one. */
+static size_t follow(struct dt_record_progress *progress)
+{
+	progress->columns = dt_terminal_columns_now(fileno(progress->out), progress->columns);
+	progress->width = DT_MIN(progress->width, progress->columns - 1);
+	return progress->columns - 1;
+}
+
 static void put_time(struct dt_buf *line, uint64_t ns)
 {
 	uint64_t seconds = ns / NS_PER_S;
@@ -55,14 +63,15 @@ void dt_record_progress_show(struct dt_record_progress *progress, const struct d
 	struct dt_record_status status;
 	struct dt_buf words = DT_BUF_INIT, line = DT_BUF_INIT;
 	uint64_t now = dt_clock_ns();
-	size_t width;
+	size_t room, width;
 
 	if (!progress->out || now < progress->next_ns)
 		return;
 	progress->next_ns = now + EVERY_NS;
 	dt_record_status(recording, &status);
 	put_line(&words, &status, before_ns);
-	dt_escape_cut(&line, words.data, progress->columns - 1);
+	room = follow(progress);
+	dt_escape_cut(&line, words.data, room);
 	width = dt_columns(line.data);
 	fprintf(progress->out, "\r%s%*s", line.data, (int)(progress->width > width ? progress->width - width : 0), "");
 	fflush(progress->out);
@@ -76,6 +85,7 @@ void dt_record_progress_hide(struct dt_record_progress *progress)
 {
 	if (!progress->width)
 		return;
+	follow(progress);
 	fprintf(progress->out, "\r%*s\r", (int)progress->width, "");
 	fflush(progress->out);
 	progress->width = 0;

@@ -6,9 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/error.h"
-#include "base/shell.h"
 #include "base/util.h"
 #include "cli/record.h"
 #include "cli/result_file.h"
@@ -214,23 +212,6 @@ static void keep_name(struct dt_record_run *run)
 	}
 }
 
-static void tell_where(struct dt_record_run *run, struct dt_error *err)
-{
-	struct dt_buf line = DT_BUF_INIT;
-	bool good;
-
-	dt_buf_puts(&line, "darter report ");
-	good = dt_shell_quote(&line, run->data.path);
-	if (run->output) {
-		dt_buf_puts(&line, " -o ");
-		good = good && dt_shell_quote(&line, run->output);
-	}
-	dt_hint(err, "The recording is kept in %s%s", run->data.path, good ? ". This shows it:" : "");
-	if (good && !line.failed)
-		dt_hint(err, "    %s", line.data);
-	dt_buf_release(&line);
-}
-
 static void summarize(struct dt_record_run *run)
 {
 	const struct dt_profile_format *text = dt_profile_format_by_name("text");
@@ -252,7 +233,7 @@ static _Noreturn void leave(struct dt_record_run *run)
 
 	dt_fail(&err, DT_ERUNTIME, "a thread that was stopped for a look is let go by the end of darter%s",
 		run->program.pid ? "; the program goes on, and is not waited for" : "");
-	tell_where(run, &err);
+	dt_record_tell_kept(run, false, &err);
 	report(run, &err);
 	fflush(stderr);
 	_exit(DT_EXIT_FAILED);
@@ -283,7 +264,7 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		run->unwritten = true;
 		if (!err.code)
 			dt_fail(&err, code, "the result could not be written");
-		tell_where(run, &err);
+		dt_record_tell_kept(run, true, &err);
 		report(run, &err);
 	} else if (run->output) {
 		keep_name(run);

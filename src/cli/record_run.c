@@ -5,20 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/numbers.h"
 #include "base/util.h"
 #include "cli/record.h"
+#include "cli/result_file.h"
 #include "cli/signals.h"
 #include "cli/standing.h"
 #include "cli/terminal.h"
 
-#define NS_PER_S 1e9
-#define STEP_S   0.2   /* between two looks at how it goes, when nobody is awaited */
-#define END_S    0.02  /* when a program that we started may end: its user waits for us */
-#define HASTE_S  0.002 /* while a program is starting */
-#define HASTE_NS 300000000u
+#define NS_PER_S    1e9
+#define STEP_S      0.2   /* between two looks at how it goes, when nobody is awaited */
+#define END_S       0.02  /* when a program that we started may end: its user waits for us */
+#define HASTE_S     0.002 /* while a program is starting */
+#define HASTE_NS    300000000u
+#define OUTLIVED_NS 500000000u
 
 static double since(uint64_t ns)
 {
@@ -30,7 +33,7 @@ static double step(const struct dt_record_run *run)
 {
 	const struct dt_record_command *command = run->command;
 	bool starting = run->program.pid && !run->joined && dt_clock_ns() - run->began_ns < HASTE_NS;
-	double most = starting ? HASTE_S : run->program.pid ? END_S : STEP_S;
+	double most = starting ? HASTE_S : run->command->program ? END_S : STEP_S;
 
 	most = DT_MIN(most, dt_arrivals_rest(run->arrivals));
 	if (command->duration > 0)
@@ -55,6 +58,34 @@ static void tend(struct dt_record_run *run)
 		nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * NS_PER_S)}, NULL);
 }
 
+/* Helpers end a moment after their program: nothing is said of those. */
+static void tell_outlived(struct dt_record_run *run)
+{
+	uint64_t now = dt_clock_ns();
+
+	if (!run->outlived_ns)
+		run->outlived_ns = now;
+	if (run->outlived_told || now - run->outlived_ns < OUTLIVED_NS)
+		return;
+	dt_record_tell(run, "the program has ended; its children are recorded until they end (Ctrl-C ends it)");
+	run->outlived_told = true;
+}
+
+/* Whether the program has ended, and with --children those that it has left behind; these are not waited for if a
+ * signal that the program got has asked for the end. */
+static bool program_over(struct dt_record_run *run)
+{
+	bool ended = dt_program_ended(&run->program);
+	bool heirs = dt_program_has_heirs(&run->program) || (!run->program.adopts && dt_record_has_children(run));
+
+	if (!ended)
+		return false;
+	if (!heirs || !run->arriving.children || dt_signals_handed_on())
+		return true;
+	tell_outlived(run);
+	return false;
+}
+
 /* Why it ends now; NULL: it goes on. */
 static const char *over(struct dt_record_run *run)
 {
@@ -62,7 +93,7 @@ static const char *over(struct dt_record_run *run)
 		return run->reason;
 	if (dt_signals_end())
 		return "signal";
-	if (run->command->program && dt_program_ended(&run->program))
+	if (run->command->program && program_over(run))
 		return "program";
 	if (run->command->duration > 0 && since(run->began_ns) >= run->command->duration)
 		return "duration";
@@ -111,22 +142,41 @@ static void tell_beginning(struct dt_record_run *run)
 	dt_buf_release(&line);
 }
 
+/* Who finds a file under the name of the output must not take it for a result of this run. */
+static void hint_old_output(const struct dt_record_run *run, struct dt_error *err)
+{
+	if (run->output && !run->data.final && !dt_result_special(run->output) && access(run->output, F_OK) == 0)
+		dt_hint(err, "'%.400s' is from before, and is left as it was", run->output);
+}
+
+/* It is an error, which is told in any case; the exit code of a program stays its own. */
+static void tell_nothing(struct dt_record_run *run)
+{
+	struct dt_error err = run->pending.error;
+
+	if (run->command->program)
+		dt_fail(&err, DT_ENOTFOUND,
+			"nothing was recorded: no Python was found in '%.400s', or it ended before it could be looked "
+			"at%s",
+			run->command->program[0],
+			run->arriving.children ? "" : "; --children records what it starts, too");
+	else if (!run->pending.pid)
+		dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: %s",
+			strcmp(run->reason, "ended") ? "it ended before a process could be looked at"
+						     : "the processes ended");
+	hint_old_output(run, &err);
+	if (run->command->program)
+		dt_report(run->common, &err);
+	else if (run->pending.pid || !run->failures.first)
+		dt_failures_add(&run->failures, run->common, run->pending.pid, &err);
+}
+
 static void tell_end(struct dt_record_run *run)
 {
-	if (!run->joined) {
-		if (run->command->program)
-			dt_record_tell(run,
-				       "nothing was recorded: no Python was found in '%s', or it ended before it "
-				       "could be looked at%s",
-				       run->command->program[0],
-				       run->arriving.children ? "" : "; --children records what it starts, too");
-		else if (run->pending.pid)
-			dt_failures_add(&run->failures, run->common, run->pending.pid, &run->pending.error);
-		else if (!run->failures.first && strcmp(run->reason, "signal") != 0)
-			dt_record_tell(run, "nothing was recorded: the processes ended");
-	} else if (!strcmp(run->reason, "ended")) {
+	if (!run->joined)
+		tell_nothing(run);
+	else if (!strcmp(run->reason, "ended"))
 		dt_record_tell(run, run->joined == 1 ? "the process ended" : "all %zu processes ended", run->joined);
-	}
 }
 
 static void put_json(struct dt_record_run *run)
@@ -154,6 +204,8 @@ static int prepare(struct dt_record_run *run, struct dt_error *err)
 {
 	int code = 0;
 
+	if (run->command->program && run->command->showing.selecting.selection.children)
+		dt_program_adopt(&run->program);
 	if (run->command->program)
 		code = dt_program_prepare(&run->program, err, run->command->program);
 	if (!code)

@@ -24,7 +24,8 @@ static void (*pipe_before)(int) = SIG_DFL;
 
 static volatile sig_atomic_t end_signal, write_wanted;
 static volatile pid_t handed_on;
-static volatile uint64_t asked_ns; /* when the end was asked for, 0: it was not */
+static volatile sig_atomic_t program_asked; /* for its end */
+static volatile uint64_t asked_ns;          /* when the end was asked for, 0: it was not */
 
 /* The texts are the handler's while at_once is set, and change only while it is not. */
 static volatile sig_atomic_t at_once;
@@ -56,6 +57,8 @@ static void ask_for_end(int number, bool group)
 		end_at_once();
 	if (!asked_ns && (at_once || !handed_on))
 		asked_ns = now;
+	if (handed_on)
+		program_asked = 1;
 	/* What the kernel sends to a whole group has reached the program already. */
 	if (handed_on && !group)
 		kill(handed_on, number);
@@ -110,8 +113,14 @@ void dt_signals_hand_on(pid_t program)
 	if (!program || !end_signal)
 		return;
 	kill(program, end_signal);
+	program_asked = 1;
 	end_signal = 0;
 	asked_ns = 0;
+}
+
+bool dt_signals_handed_on(void)
+{
+	return program_asked;
 }
 
 int dt_signals_end(void)

@@ -22,6 +22,9 @@ void dt_signals_restore(void);
  * 0: there is none any more. */
 void dt_signals_hand_on(pid_t program);
 
+/* True if a signal that asks for the end has come while there was a program, which got it. */
+bool dt_signals_handed_on(void);
+
 /* The signal that has asked for the end, 0: none. */
 int dt_signals_end(void);
 

@@ -32,6 +32,13 @@ size_t dt_terminal_columns(int fd)
 	return 0;
 }
 
+size_t dt_terminal_columns_now(int fd, size_t before)
+{
+	size_t columns = isatty(fd) ? dt_terminal_columns(fd) : 0;
+
+	return columns ? columns : before;
+}
+
 bool dt_terminal_color(const struct dt_common *common, int fd)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -7,6 +7,9 @@
 
 /* Of a terminal behind fd: COLUMNS, else what the terminal says; 0 if neither does. */
 size_t dt_terminal_columns(int fd);
+/* The same for a line that is written again and again, while the window may be resized: as before if it is not known.
+ */
+size_t dt_terminal_columns_now(int fd, size_t before);
 
 /* --color, then NO_COLOR, then whether fd is a terminal that is not "dumb". */
 bool dt_terminal_color(const struct dt_common *common, int fd);

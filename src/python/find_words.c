@@ -110,7 +110,9 @@ int dt_find_fail_not_python(const struct dt_proc *proc, bool no_maps, struct dt_
 	dt_budget_begin(&budget, CHILDREN_MAX);
 	child = python_below(proc, cache, 1, &budget);
 	if (child)
-		dt_hint(err, "its child %d looks like Python: 'darter dump %d'", child, child);
+		dt_hint(err,
+			"its child %d looks like Python: give that one instead, or '--children' to have all of them",
+			child);
 	else
 		dt_hint(err, "'darter ps' lists the Python processes of this host");
 	return DT_ENOTPYTHON;

@@ -355,7 +355,7 @@ def test_shell_with_a_python_child():
             child = wait_for(lambda: children(shell.pid), "a child of the shell")[0]
             try:
                 wait_for(lambda: find(child)[child].startswith("ok"), "Python in the child")
-                refused(shell.pid, NOT_PYTHON, rf"child {child} looks like Python: 'darter dump {child}'")
+                refused(shell.pid, NOT_PYTHON, rf"child {child} looks like Python: give that one instead, or '--children' to have all of them")
             finally:
                 os.kill(child, signal.SIGKILL)
 

@@ -104,7 +104,7 @@ def test_pyinstaller(kind):
         else:
             assert "/_MEI" in snapshot["library"], snapshot["library"]
             told = darter("dump", program.pid, check=4).stderr
-            assert f"child {pid} looks like Python: 'darter dump {pid}'" in told, told
+            assert f"child {pid} looks like Python: give that one instead, or '--children'" in told, told
         core, whole = cores.gcore(pid, folder)
         assert whole, "gdb could not read all of it"
         found = truths.differences(truths.told(program), truths.seen_core(core), dead=True)

@@ -7,10 +7,12 @@ import re
 import select
 import signal
 import subprocess
+import termios
 import time
 
 import schema
-from harness import DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, darter, each, on_terminal, process_state, target, wait_for
+from harness import (DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, children, darter, each, on_terminal, process_state, target,
+                     wait_for)
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
 
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
@@ -204,6 +206,20 @@ def test_children_of_a_shell():
         assert shell.wait(DEADLINE) == 0
 
 
+def test_a_wrapper_is_told_with_its_child():
+    """What is named there is right for each command."""
+    with subprocess.Popen(["sh", "-c", f"'{SYSTEM.path}' '{HUM}'; exit 0"], stdout=subprocess.PIPE, text=True) as shell, folder() as here:
+        shell.stdout.readline()
+        (child,) = children(shell.pid)
+        try:
+            for words in (["record", "-d", "1", "-o", here / "a.svg"], ["dump"]):
+                said = darter(*words, shell.pid, check=4).stderr
+                assert f"\n  its child {child} looks like Python: give that one instead, or '--children'" in said, said
+                assert "darter dump" not in said, said
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
 def test_new_matches_join():
     needle = f"needle-{os.getpid()}"
     with target(SYSTEM, "sleeper.py", needle) as one, folder() as here:
@@ -306,6 +322,32 @@ def test_other_programs(case):
         assert list(here.iterdir()) == []
 
 
+@each([0, 5])
+def test_that_nothing_was_recorded_is_said_in_any_case(code):
+    """An old output would be taken for the new one; the exit code is the program's."""
+    with folder() as here:
+        old = here / "a.folded"
+        for there in (False, True):
+            if there:
+                old.write_text("old")
+            done = darter("record", "-q", "-o", old, "--", "sh", "-c", f"exit {code}", check=code)
+            assert done.stderr.startswith("darter: nothing was recorded: no Python was found in 'sh'"), done.stderr
+            assert (f"\n  '{old}' is from before, and is left as it was\n" in done.stderr) == there, done.stderr
+        assert old.read_text() == "old" and list(here.iterdir()) == [old]
+
+
+def test_a_process_of_which_nothing_was_recorded():
+    """A shell whose children would have been recorded ends without any: that is no success."""
+    with folder() as here, subprocess.Popen(["sh", "-c", "read line"], stdin=subprocess.PIPE) as shell:
+        (here / "a.svg").write_text("old")
+        with Recorder(["-q", "--children", "-o", "a.svg", shell.pid], here) as recorder:
+            wait_for(lambda: (here / "a.svg.part.darter").exists(), "it begins")
+            shell.stdin.close()
+            recorder.end(None, check=4)
+            assert "no Python" in recorder.errors and "'a.svg' is from before" in recorder.errors, recorder.errors
+        assert (here / "a.svg").read_text() == "old"
+
+
 def test_a_program_that_goes_on_after_the_duration():
     with folder() as here:
         process = subprocess.Popen([DARTER, "record", "-d", "0.5", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c", UNTIL_TOLD],
@@ -355,6 +397,77 @@ def test_ctrl_c_is_for_the_program():
         assert darter("report", here / "a.darter", check=0).stderr == ""
 
 
+# Computes until its script is removed.
+WHILE_THERE = """
+import os, sys
+def count():
+    n = 0
+    while n % 1000 or os.path.exists(sys.argv[0]): n += 1
+count()
+"""
+
+
+def leaving(here, line):
+    """A shell that starts a Python program in the background, and then does what a line says."""
+    script = here / "script.py"
+    script.write_text(WHILE_THERE)
+    return ["sh", "-c", f"'{SYSTEM.path}' '{script}' > '{here}/out' & {line}"]
+
+
+def recorded_child(here, recorder):
+    """The child, once it is recorded."""
+    wait_for(lambda: "count" in darter("report", "-q", here / "a.darter").stdout, "the child is recorded")
+    return int(re.search(r"process (\d+) joined", recorder.errors)[1])
+
+
+def test_children_outlive_the_program():
+    """They are recorded to their end; the exit code is the program's."""
+    with folder() as here:
+        with Recorder(["-v", "--children", "-o", "a.darter", "--", *leaving(here, "exit 3")], here) as recorder:
+            recorder.wait_said("darter: the program has ended; its children are recorded until they end (Ctrl-C ends it)\n")
+            child = recorded_child(here, recorder)
+            (here / "script.py").unlink()
+            recorder.end(None, check=3)
+            assert recorder.errors.count("the program has ended") == 1, recorder.errors
+        assert "count" in functions(here / "a.darter") and processes(here / "a.darter") == {child}
+
+
+def test_ctrl_c_ends_the_recording_of_children():
+    with folder() as here:
+        with Recorder(["-v", "--children", "-o", "a.darter", "--", *leaving(here, "exit 3")], here) as recorder:
+            recorder.wait_said("the program has ended")
+            child = recorded_child(here, recorder)
+            recorder.end(check=3)
+            assert process_state(child) == "R" and "written to a.darter" in recorder.errors, recorder.errors
+
+
+def test_a_signal_for_the_program_ends_the_recording():
+    """Who ends it does not want to wait for what the program leaves behind."""
+    with folder() as here:
+        with Recorder(["-v", "--children", "-o", "a.darter", "--", *leaving(here, "wait; exit 3")], here) as recorder:
+            child = recorded_child(here, recorder)
+            recorder.end(signal.SIGTERM, check=128 + signal.SIGTERM)
+            assert process_state(child) == "R" and "the program has ended" not in recorder.errors, recorder.errors
+
+
+def test_who_joins_and_who_ends_is_told():
+    """Also while a program goes on that was started; of itself nothing is said."""
+    script = ("import subprocess, sys, time; subprocess.run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(2)']); "
+              "print('over', flush=True); sys.stdin.readline()")
+    with folder() as here:
+        words = ["record", "-v", "--children", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c", script]
+        with subprocess.Popen(list(map(str, [DARTER, *words])), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            try:
+                joined = re.fullmatch(r"darter: process (\d+) joined\n", process.stderr.readline())
+                ended = process.stderr.readline()
+                assert joined and re.fullmatch(rf"darter: process {joined[1]}(?: \(.*\))? (has )?ended.*\n", ended), ended
+                errors = process.communicate("end\n", timeout=DEADLINE)[1]
+                assert process.returncode == 0 and "joined" not in errors and "ended" not in errors, errors
+            finally:
+                process.kill()
+
+
 # ---- signals ----
 
 
@@ -401,6 +514,38 @@ def test_progress_on_a_terminal():
         narrow = on_terminal("record", "-d", "1.5", "-o", here / "a.svg", program.pid, columns=30)
         assert all(len(line) < 30 for line in re.findall(r"\r(recording [^\r\n]*)", narrow)), narrow
         assert "\rrecording" not in on_terminal("record", "-q", "-d", "1", "-o", here / "a.svg", program.pid)
+
+
+def test_progress_follows_the_width_of_the_terminal():
+    """What is written after it has become narrower has room on one line, the blanks that take it away, too."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        outer, inner = pty.openpty()
+        termios.tcsetwinsize(inner, (24, 100))
+        env = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        process = subprocess.Popen([DARTER, "record", "-o", here / "a.svg", str(program.pid)], stdin=subprocess.DEVNULL,
+                                   stdout=inner, stderr=inner, env={**env, "NO_COLOR": "1"})
+        seen = b""
+
+        def written(pattern):
+            nonlocal seen
+            if select.select([outer], [], [], 0.1)[0]:
+                seen += os.read(outer, 65536)
+            return re.search(pattern, seen)
+
+        try:
+            wait_for(lambda: written(rb"\rrecording [^\r]{60,}"), "a wide line")
+            termios.tcsetwinsize(inner, (24, 40))
+            narrow = wait_for(lambda: written(rb"\rrecording [^\r]{10,35}\r"), "a narrow line").start()
+            wait_for(lambda: written(b"") and seen.count(b"\rrecording", narrow) > 2, "some more")
+            process.send_signal(signal.SIGINT)
+            wait_for(lambda: written(rb"\r {10,}\rRecorded"), "it is taken away")
+        finally:
+            process.kill()
+            process.wait()
+            os.close(inner)
+            os.close(outer)
+        lines = seen[narrow:seen.index(b"Recorded process")].decode().split("\r")
+        assert all(len(line) < 40 for line in lines), lines
 
 
 # ---- what is refused ----

@@ -1,11 +1,13 @@
 """Where recordings are written: data while they go on, full disks, results that cannot be written, rotation."""
 
+import contextlib
 import fcntl
 import json
 import os
 import re
 import resource
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -18,6 +20,15 @@ from recordings import Recorder, folder, functions, processes, wait_recorded
 
 def names(here):
     return {path.name for path in here.iterdir()} - {"stderr.log"}
+
+
+def told_command(errors, here):
+    """Runs the command that shows what is kept, as it is printed. The name of the result, or what it shows."""
+    (line,) = re.findall(r"This shows it:\n      (darter report .*)\n", errors)
+    words = shlex.split(line)
+    done = subprocess.run([DARTER, *words[1:]], cwd=here, capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 0, f"{line}: {done.stderr}"
+    return words[words.index("-o") + 1] if "-o" in words else done.stdout
 
 
 def test_what_a_killed_darter_leaves():
@@ -174,8 +185,22 @@ def test_a_result_that_cannot_be_written_at_the_end():
             (here / "a.svg").mkdir()
             recorder.end(check=1)
             assert "'a.svg' is a directory" in recorder.errors
-            assert "\n      darter report a.svg.part.darter -o a.svg\n" in recorder.errors, recorder.errors
+            result = here / told_command(recorder.errors, here)
+            assert result != here / "a.svg" and "spin" in result.read_text()
+            result.unlink()
         assert "spin" in functions(here / "a.svg.part.darter")
+
+
+def test_a_text_that_cannot_be_written_is_shown():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        words = ["-f", "text", "-o", "a.out", "--no-lines", "--full-filenames", "--main-thread"]
+        with Recorder([*words, program.pid], here) as recorder:
+            wait_recorded(here / "a.out.part.darter", program.pid)
+            (here / "a.out").mkdir()
+            recorder.end(check=1)
+            line = "darter report a.out.part.darter --main-thread --no-lines --full-filenames"
+            assert f"\n      {line}\n" in recorder.errors, recorder.errors
+            assert told_command(recorder.errors, here).startswith("Recorded process")
 
 
 def test_an_unwritable_output_is_found_at_once():
@@ -234,6 +259,65 @@ def test_a_full_disk(extension):
             assert processes(moved) == {program.pid}
         finally:
             subprocess.run(["umount", disk], check=True)
+
+
+@contextlib.contextmanager
+def full_disk(here):
+    """A directory where nothing more can be written, once it is told so."""
+    disk = here / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], check=True)
+    try:
+        with open(disk / "ballast", "wb", buffering=0) as ballast:
+            def fill(size=65536):
+                with contextlib.suppress(OSError):
+                    while ballast.tell() < size:
+                        ballast.write(b"x" * 4096)
+
+            yield fill
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@each([
+    (["-f", "folded", "-o", "disk/x.out", "--gil", "--threads", "--idle", "--hide", "no 'such'", "--hide=-x", "--thread-name", "a|T"],
+     r" -f folded -o OTHER/x.out --thread-name='a|T' --gil --idle --threads --hide='no '\''such'\''' --hide=-x", "thread"),
+    (["-o", "disk/-a b.svg", "--cpu", "-F"], " -f svg -o 'OTHER/-a b.svg' --cpu --function", "<svg"),
+    (["-o", "disk/a.darter"], "", "Recorded process"),
+])
+def test_what_is_told_of_a_full_disk_works(case):
+    """The command has the format and the view, and goes to another disk."""
+    words, told, part = case
+    need_root()
+    need_program("mount")
+    with target(SYSTEM, "thread_churn.py") as program, folder() as here, full_disk(here) as fill:
+        other = here / "other"
+        other.mkdir()
+        with Recorder(["-r", "500", *words, program.pid], here, env={"TMPDIR": str(other)}) as recorder:
+            recorder.wait_said("recording process")
+            fill()
+            recorder.wait_said("No space left on device: it goes on in ")
+            moved = re.search(r"goes on in (\S+)", recorder.errors)[1]
+            recorder.end(check=1)
+            assert f"      darter report {moved}{told.replace('OTHER', str(other))}\n" in recorder.errors, recorder.errors
+            shown = told_command(recorder.errors, here)
+        assert part in (Path(shown).read_text() if "-o" in told else shown)
+
+
+def test_a_result_for_which_there_is_no_room():
+    """The data has room beside it."""
+    need_root()
+    need_program("mount")
+    with target(SYSTEM, "hum.py") as program, folder() as here, full_disk(here) as fill:
+        (here / "other").mkdir()
+        (here / "other" / "a.svg").write_text("of somebody else")
+        with Recorder(["-r", "1", "-o", "disk/a.svg", program.pid], here, env={"TMPDIR": str(here / "other")}) as recorder:
+            wait_recorded(here / "disk" / "a.svg.part.darter", program.pid)
+            fill(49152)  # what is left is enough for a recording at this rate, and not for a flame graph
+            recorder.end(check=1)
+            told = told_command(recorder.errors, here)
+        assert told == str(here / "other" / "2-a.svg") and "<svg" in Path(told).read_text(), told
+        assert (here / "other" / "a.svg").read_text() == "of somebody else"
 
 
 def test_a_disk_that_is_full_from_the_beginning():
