@@ -107,6 +107,8 @@ def test_each_way_to_prove_a_stack(python):
             found = hammer(python, variant, size(150, 5000), *options)
             if "never-pause" in options:
                 assert found["proofs"]["pause"] == 0, f"{python.label} {variant} {way}: {found}"
+            elif python.version < (3,) and variant == "threads":  # nobody counts how often its GIL changes hands
+                seldom_torn(found, f"{python.label} {variant} {way}")
             else:
                 not_torn(found, f"{python.label} {variant} {way}")
             if "no-perch" in options:

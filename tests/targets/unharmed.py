@@ -13,12 +13,19 @@ stop = threading.Event()
 broken = []
 
 
+def let_others():
+    """A thread that computes may keep the GIL of 2.7 from all others for minutes."""
+    if sys.version_info < (3,):
+        time.sleep(1e-5)
+
+
 def fibonacci(number):
     return number if number < 2 else fibonacci(number - 1) + fibonacci(number - 2)
 
 
 def work():
     while not stop.is_set():
+        let_others()
         if fibonacci(14) != 377:
             broken.append("fibonacci")
 
@@ -30,6 +37,7 @@ def numbers(limit):
 
 def iterate():
     while not stop.is_set():
+        let_others()
         if sum(numbers(1000)) != 499500:
             broken.append("sum")
 
@@ -44,6 +52,7 @@ def nap():
 
 def hash_alone():
     while not stop.is_set():
+        let_others()
         if hashlib.sha256(b"x" * 100000).hexdigest()[:8] != "d69e6898":
             broken.append("hash")
 
