@@ -194,6 +194,14 @@ static int try_version(struct dt_finder *f, const struct dt_find_candidate *c, s
 	return DT_FIND_CONTINUE;
 }
 
+/* A process that has just begun may be in the middle of mapping its library: where the table of offsets will be, which
+ * those have that describe themselves, are other bytes of the file until then. */
+static bool may_be_mapping(const struct dt_finder *f, const struct dt_version *version)
+{
+	return f->place.proc && dt_find_young(f->place.proc) &&
+	       (version->major > 3 || (version->major == 3 && version->minor >= 13));
+}
+
 /* No table fits, or only half (sys.hexversion is not there): the version in words helps to tell why. A process that has
  * just begun may have been put aside in the middle of making its first thread. */
 static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int verdict)
@@ -209,7 +217,8 @@ static int try_words(struct dt_finder *f, const struct dt_find_candidate *c, int
 			return code;
 	}
 	named = !told && c->module && dt_find_version_in_name(c->module->first->path, &version);
-	if ((told || named) && !dt_layout_for_release(version.major, version.minor, version.micro))
+	if ((told || named) && !dt_layout_for_release(version.major, version.minor, version.micro) &&
+	    !may_be_mapping(f, &version))
 		dt_find_note_unsupported(f, &version, "");
 	else if (verdict == DT_VERDICT_NO && !(f->place.proc && dt_find_young(f->place.proc)))
 		dt_find_note_unsupported(f, told || named ? &version : NULL,
