@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/util.h"
 #include "native/cfi.h"
 
@@ -18,21 +19,11 @@ static const char magic[4] = {'d', 'c', 'f', 'i'};
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written as they lie in memory");
 _Static_assert(sizeof(struct header) == 32, "no holes");
 
-/* For damage, not for malice: words, mixed so that every bit tells. Sizes are multiples of 8. */
-static uint64_t mixed(uint64_t sum, const void *bytes, size_t size)
-{
-	for (size_t at = 0; at + 8 <= size; at += 8) {
-		sum = (sum ^ dt_get64((const char *)bytes + at)) * UINT64_C(0x9e3779b97f4a7c15);
-		sum ^= sum >> 32;
-	}
-	return sum;
-}
-
 static uint64_t checksum_of(const struct header *header, const struct dt_cfi_row *rows)
 {
-	uint64_t sum = mixed(1, header, offsetof(struct header, checksum));
+	uint64_t sum = dt_hash64(header, offsetof(struct header, checksum), 0);
 
-	return mixed(sum, rows, header->count * sizeof(*rows));
+	return dt_hash64(rows, header->count * sizeof(*rows), sum);
 }
 
 void dt_cfi_encode(const struct dt_cfi *table, struct dt_buf *buf)

@@ -7,8 +7,8 @@
 #include <zstd.h>
 #endif
 
+#include "base/hash.h"
 #include "base/util.h"
-#include "profile/hash.h"
 
 #define LEVEL 6 /* a block a second is small; more costs time and gains nothing */
 

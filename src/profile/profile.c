@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/util.h"
-#include "profile/hash.h"
 #include "profile/inside.h"
 
 #define FIRST_ITEMS 64

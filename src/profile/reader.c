@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/util.h"
 #include "profile/decode.h"
 #include "profile/file.h"
-#include "profile/hash.h"
 #include "profile/lock.h"
 #include "profile/pack.h"
 

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/util.h"
 #include "profile/encode.h"
 #include "profile/file.h"
-#include "profile/hash.h"
 #include "profile/inside.h"
 #include "profile/lock.h"
 #include "profile/pack.h"

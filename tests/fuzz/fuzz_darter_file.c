@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/util.h"
 #include "profile/file.h"
-#include "profile/hash.h"
 #include "profile/pack.h"
 
 #define KEY 7

@@ -102,23 +102,31 @@ while True:
 """
 
 
+@contextlib.contextmanager
+def started(python, text, place, count, *args):
+    """Programs with this text that have said "ready"."""
+    (place / "program.py").write_text(text)
+    programs = [subprocess.Popen([*python.argv, place / "program.py", *args], stdout=subprocess.PIPE) for _ in range(count)]
+    try:
+        for program in programs:
+            assert program.stdout.readline() == b"ready\n"
+        yield [program.pid for program in programs]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+            program.stdout.close()
+
+
 @limit(120)
 def test_who_waits_for_a_cpu_does_not_sleep():
     """Three programs share a CPU: what the kernel has put aside for another one is ready to run."""
     need_root()
     cpu = max(os.sched_getaffinity(0))
-    with folder() as place, contextlib.ExitStack() as stack:
-        (place / "hashes.py").write_text(HASHES)
-        programs = [stack.enter_context(subprocess.Popen([*SYSTEM.argv, place / "hashes.py", str(cpu)], stdout=subprocess.PIPE))
-                    for _ in range(3)]
-        try:
-            for program in programs:
-                assert program.stdout.readline() == b"ready\n"
-            with Recorder(["-r", "500", "-d", size(2, 10), "-o", "x.darter", programs[0].pid], place) as recorder:
+    with folder() as place:
+        with started(SYSTEM, HASHES, place, 3, str(cpu)) as pids:
+            with Recorder(["-r", "500", "-d", size(2, 10), "-o", "x.darter", pids[0]], place) as recorder:
                 recorder.end(None)
-        finally:
-            for program in programs:
-                program.kill()
         awake, all_of_it = (sum(weight for _, weight in stacks(place / "x.darter", *how)) for how in ([], ["--idle"]))
     assert all_of_it > 1500000 and awake > 0.9 * all_of_it, (awake, all_of_it)
 
@@ -130,22 +138,13 @@ NAPS = "import time\nend = time.time() + 60\nprint('ready', flush=True)\nwhile t
 def test_processes_that_nearly_only_sleep():
     """There is no time to look at all of them in one moment; that they were not seen does not mean that they ran."""
     with folder() as place:
-        (place / "naps.py").write_text(NAPS)
-        programs = [subprocess.Popen([*SYSTEM.argv, place / "naps.py"], stdout=subprocess.PIPE) for _ in range(20)]
-        try:
-            for program in programs:
-                assert program.stdout.readline() == b"ready\n"
-            pids = [program.pid for program in programs]
+        with started(SYSTEM, NAPS, place, 20) as pids:
             with Recorder(["-r", "100", "-d", size(2, 10), "-o", "x.darter", *pids], place) as recorder:
                 recorder.wait_said("recording 20 processes")
                 before = sum(ready_ns(pid) for pid in pids)
                 time.sleep(size(1.5, 9))
                 ready = (sum(ready_ns(pid) for pid in pids) - before) / size(1.5, 9) / 1e9 / len(pids)
                 recorder.end(None)
-        finally:
-            for program in programs:
-                program.kill()
-                program.wait()
         awake, all_of_it = (sum(weight for _, weight in stacks(place / "x.darter", *how)) for how in ([], ["--idle"]))
     assert all_of_it > 20e6 and awake / all_of_it < ready + 0.1, (awake, all_of_it, ready)
 
@@ -190,15 +189,9 @@ def test_a_code_that_takes_the_place_of_another(python):
     if python.root:
         skip("tried with the Pythons of this machine's own root")
     with folder() as place:
-        (place / "codes.py").write_text(CODES)
-        program = subprocess.Popen([*python.argv, place / "codes.py"], stdout=subprocess.PIPE)
-        try:
-            assert program.stdout.readline() == b"ready\n"
-            with Recorder(["-r", "1000", "-d", size(5, 60), "--perch", "off", "-o", "x.darter", program.pid], place) as recorder:
+        with started(python, CODES, place, 1) as pids:
+            with Recorder(["-r", "1000", "-d", size(5, 60), "--perch", "off", "-o", "x.darter", *pids], place) as recorder:
                 recorder.end(None)
-        finally:
-            program.kill()
-            program.wait()
         found = ["".join(part[0] for frame in path for part in re.findall(r"(?:run|in)_([ab]) ", frame))
                  for path, _ in stacks(place / "x.darter", "--idle", "--main-thread")]
     assert "aa" in found and "bb" in found and "ab" not in found and "ba" not in found, found

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "profile/hash.h"
+#include "base/hash.h"
 #include "profile/inside.h"
 #include "profile/profile.h"
 #include "profile_example.h"

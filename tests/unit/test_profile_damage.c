@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "profile/file.h"
-#include "profile/hash.h"
 #include "profile/pack.h"
 #include "profile_example.h"
 #include "profile_same.h"

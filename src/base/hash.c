@@ -1,5 +1,5 @@
 /* XXH64 after its specification: four lanes over parts of 32 bytes, then what is left over, then a last mixing. */
-#include "profile/hash.h"
+#include "base/hash.h"
 
 #include <sys/random.h>
 
