@@ -340,6 +340,8 @@ def main():
     # A shell that starts us in the background has us ignore these two, and with us all that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # nohup: still for us, but what tests start has the default
+        signal.signal(signal.SIGHUP, lambda *what: None)
     try:
         runner.run_all(jobs, max(1, options.j))
     except KeyboardInterrupt:
