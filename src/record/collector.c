@@ -248,6 +248,7 @@ static int collect_round(struct dt_collector *c, struct collected_process *proce
 	int rc = message->from_ns > process->now_ns ? leave_out(c, process, message->from_ns) : 0;
 
 	process->now_ns = message->to_ns;
+	process->seen_ns = message->at_ns;
 	process->rounds++;
 	return rc;
 }
@@ -301,10 +302,13 @@ int dt_collector_drain(struct dt_collector *c, struct dt_ring *ring, size_t *col
 	return rc;
 }
 
+/* At the end the last look stands for what has not been told. */
 static int settle_process(struct dt_collector *c, struct collected_process *process, bool last)
 {
 	int rc = 0;
 
+	if (last)
+		process->now_ns = DT_MAX(process->now_ns, process->seen_ns);
 	for (size_t i = 0; i < process->count && rc == 0; i++)
 		rc = (last ? close_last_run : close_run)(c, process, &process->threads[i]);
 	return rc;

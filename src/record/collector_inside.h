@@ -22,6 +22,7 @@ struct collected_process {
 	uint32_t id;           /* in the profile; 0: not there */
 	uint32_t unused;       /* what it was there, if it left before any round */
 	uint64_t now_ns;       /* end of its last round */
+	uint64_t seen_ns;      /* when the look of that was: time up to then may not have been told yet */
 	uint64_t rounds;       /* so far */
 	uint32_t *functions;   /* of code ids, from the oldest on; 0: the profile had no room for it */
 	size_t function_count; /* ids there is room for */

@@ -268,11 +268,12 @@ void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
 	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
 	struct dt_subject **link = &w->subjects;
-	uint64_t since_ns;
-	bool home;
+	uint64_t since_ns, told_ns;
+	bool home, late = m.woke_ns > m.late_ns;
 
 	w->tally.rounds++;
-	w->tally.late += m.woke_ns > m.late_ns;
+	w->tally.late += late;
+	told_ns = dt_instants_told(&w->instants, due_ns, m.woke_ns, late);
 	note_gap(w, due_ns, m.woke_ns);
 	since_ns = w->since_ns;
 	w->since_ns = 0;
@@ -284,7 +285,7 @@ void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 		struct dt_watcher *next = NULL;
 
 		if (subject->code == 0) {
-			dt_subject_tell(subject, w->ring, &(struct dt_span){w->began_ns, since_ns, m.woke_ns},
+			dt_subject_tell(subject, w->ring, &(struct dt_span){w->began_ns, since_ns, told_ns, m.woke_ns},
 					&w->tally);
 			next = next_of(&m, subject, home);
 		}

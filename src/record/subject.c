@@ -290,13 +290,14 @@ static void remember(struct dt_subject *subject, const struct dt_recorded *threa
 	subject->thread_count = count;
 }
 
-static bool tell_round(const struct dt_subject *subject, struct dt_ring *ring, uint64_t from_ns, uint64_t to_ns)
+static bool tell_round(const struct dt_subject *subject, struct dt_ring *ring, const struct dt_message_round *times)
 {
 	struct dt_message_round *message = dt_ring_put(ring, sizeof(*message));
 
 	if (!message)
 		return false;
-	*message = (struct dt_message_round){head(subject, DT_MESSAGE_ROUND, 0), from_ns, to_ns};
+	*message = *times;
+	message->head = head(subject, DT_MESSAGE_ROUND, 0);
 	return true;
 }
 
@@ -338,7 +339,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		     struct dt_tally *tally)
 {
 	bool missing = subject->last_ns && subject->last_ns < span->since_ns;
-	uint64_t spent_ns = 0;
+	uint64_t spent_ns = 0, to_ns = DT_MAX(span->to_ns, subject->last_ns); /* it may have come from another thread */
 	bool good, began = false, active = false;
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
@@ -356,8 +357,10 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
 	}
 	tally->samples += count;
-	good = good &&
-	       tell_round(subject, ring, missing ? span->since_ns - span->began_ns : 0, span->at_ns - span->began_ns);
+	good = good && tell_round(subject, ring,
+				  &(struct dt_message_round){.from_ns = missing ? span->since_ns - span->began_ns : 0,
+							     .to_ns = to_ns - span->began_ns,
+							     .at_ns = span->at_ns - span->began_ns});
 	subject->name_count = 0;
 	plan_names(subject, began, span->at_ns);
 	note_load(subject, active || spent_ns, good ? spent_ns : 0);
@@ -370,6 +373,6 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	forget_spent(threads, count);
 	remember(subject, threads, count);
 	subject->rounds++;
-	subject->last_ns = span->at_ns;
+	subject->last_ns = to_ns;
 	return true;
 }

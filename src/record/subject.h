@@ -49,10 +49,10 @@ struct dt_subject {
 	atomic_bool first;         /* is it with the first thread of the crew? */
 	atomic_bool back;          /* it is to go there */
 
-	uint32_t rounds;     /* that were told */
-	uint64_t last_ns;    /* dt_clock_ns() of the last round: the next one stands for the time since then */
-	uint64_t names_ns;   /* when names were read last */
-	bool names_wanted;   /* in the next look at all threads */
+	uint32_t rounds;   /* that were told */
+	uint64_t last_ns;  /* dt_clock_ns() up to which time was told: the next round stands for the time since then */
+	uint64_t names_ns; /* when names were read last */
+	bool names_wanted; /* in the next look at all threads */
 	uint8_t *told_codes; /* a bit for each id of a code that was told, from the oldest on */
 	uint32_t oldest_code;
 	size_t told_bytes;
@@ -74,11 +74,12 @@ void dt_subject_free(struct dt_subject *subject);
  * good: see base/patience.h. It is told by who samples it then, as what its time begins with. */
 int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err);
 
-/* The time that a look stands for: from the last one on, or from since_ns on if that is later (0: it is not, and
- * nothing is missing), until its own instant. All by dt_clock_ns(). */
+/* The time that a look stands for: from the end of that of the last one, or from since_ns on if that is later (0: it is
+ * not, and nothing is missing), to to_ns. All by dt_clock_ns(). */
 struct dt_span {
 	uint64_t began_ns; /* when the recording did */
-	uint64_t since_ns, at_ns;
+	uint64_t since_ns, to_ns;
+	uint64_t at_ns; /* when the look took place */
 };
 
 /* Tells the last look. False if the ring had no room: the round is lost, and its time is added to the next one. */

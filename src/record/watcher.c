@@ -1,8 +1,7 @@
 /*
  * The thread that samples: see watcher.h.
  *
- * Instants are jittered: the time from one to the next is between half a period and one and a half, so that a program
- * with a rhythm of its own is not met in step. An instant that has passed while we looked, or while the machine was
+ * Instants are those of instants.h. One that has passed while we looked, or while the machine was
  * suspended, is not made up for. The time of a process that comes begins at once, with the
  * look that was taken before; without any process there are no instants.
  */
@@ -17,6 +16,7 @@
 #define MOST_BYTES      ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
 #define PERCH_RATE      5000.0             /* above, we would take the CPU away from the target */
 #define PERCH_REST      4                  /* times as long as a round in a perch took there is none */
+#define LONG_PART       8                  /* of the time from one look to the next: a look that takes long */
 #define NS_PER_S        1000000000u
 #define LET_GO_NS       UINT64_C(20000000)
 #define SOON_NS         50000
@@ -61,24 +61,15 @@ static void add_all(struct dt_watcher *w, struct dt_subject *list)
 	*link = list;
 }
 
-/* Between 0 and 1. */
-static double chance(struct dt_watcher *w)
-{
-	w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (double)(w->random >> 11) / 9007199254740992.0;
-}
-
-/* The next instant. Those that have passed while we looked, or while others had our CPU, are left out: what we would
- * see at once is where the target was when we could come, not where it is at a moment of its own. */
+/* The next instant. Where a look takes a good part of the time between two, the target waits for as long, and is to
+ * get on. */
 static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 {
-	double period = NS_PER_S / w->options.rate;
-	uint64_t next = due_ns + (uint64_t)(period * (0.5 + chance(w)));
-	uint64_t now = dt_clock_ns();
+	uint64_t now = dt_clock_ns(), next = dt_instants_next(&w->instants, due_ns, now);
 
-	if (w->seat.kind != DT_SEAT_BESIDE) /* a look at many frames takes long, and the target waits meanwhile */
+	if (w->seat.kind != DT_SEAT_BESIDE && w->took_ns * LONG_PART * w->options.rate > NS_PER_S)
 		next = DT_MAX(next, now + PERCH_REST * w->took_ns);
-	return next > now ? next : now + (uint64_t)(period * chance(w));
+	return next;
 }
 
 static bool is_called(struct dt_watcher *w)
@@ -129,17 +120,19 @@ static bool greet(struct dt_watcher *w, uint64_t *due)
 {
 	bool first = !w->subjects;
 	struct dt_subject *list = take_in(w), *next;
+	uint64_t now = dt_clock_ns();
 
 	for (; list; list = next) {
 		next = list->next;
 		list->next = NULL;
 		if (!list->rounds)
-			dt_subject_tell(list, w->ring,
-					&(struct dt_span){.began_ns = w->began_ns, .at_ns = dt_clock_ns()}, &w->tally);
+			dt_subject_tell(list, w->ring, &(struct dt_span){w->began_ns, 0, now, now}, &w->tally);
 		add_all(w, list);
 	}
-	if (first && w->subjects) /* there were no instants before */
+	if (first && w->subjects) { /* there were no instants before */
+		dt_instants_begin(&w->instants, dt_clock_ns());
 		*due = next_instant(w, dt_clock_ns());
+	}
 	return dt_clock_ns() < *due;
 }
 
@@ -278,7 +271,7 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 	w->began_ns = began_ns;
 	w->all = all;
 	atomic_init(&w->sits, DT_SITS_FREE);
-	w->random = dt_clock_ns() ^ (uint64_t)getpid() << 32;
+	dt_instants_init(&w->instants, options->rate, dt_clock_ns() ^ (uint64_t)getpid() << 32);
 	if (init(w) < 0) {
 		release(w);
 		return dt_fail(err, DT_EMEMORY, "out of memory");

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/event.h"
+#include "record/instants.h"
 #include "record/watcher.h"
 
 #define DT_GAP_NS UINT64_C(1000000000) /* who wakes so much later than it should was stopped */
@@ -34,7 +35,7 @@ struct dt_watcher {
 	_Atomic(struct dt_subject *) inbox, outbox;
 	_Atomic uint64_t cpu_ns;
 	struct dt_subject *subjects; /* that are looked at */
-	uint64_t random;
+	struct dt_instants instants;
 	uint64_t watched_rounds, watched_late, watched_ns; /* of the tally, when the seat was last judged, and when */
 	uint64_t took_ns;                                  /* by the last round, of CPU time */
 	uint64_t since_ns;                                 /* of the time before, the next round tells nothing */

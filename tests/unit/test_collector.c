@@ -70,7 +70,7 @@ static void publish_round(struct dt_ring *ring, uint64_t from_ms, uint64_t to_ms
 {
 	struct dt_message_round *message = dt_ring_put(ring, sizeof(*message));
 
-	*message = (struct dt_message_round){head(DT_MESSAGE_ROUND, 0), from_ms * MS, to_ms * MS};
+	*message = (struct dt_message_round){head(DT_MESSAGE_ROUND, 0), from_ms * MS, to_ms * MS, to_ms * MS};
 	dt_ring_publish(ring);
 	told++;
 }

@@ -49,7 +49,7 @@ static void look_same(struct fixture *f)
 static bool tell(struct fixture *f)
 {
 	f->now += 10 * MS;
-	return dt_subject_tell(&f->subject, f->ring, &(struct dt_span){.at_ns = f->now}, &f->tally);
+	return dt_subject_tell(&f->subject, f->ring, &(struct dt_span){.to_ns = f->now, .at_ns = f->now}, &f->tally);
 }
 
 static void collect(struct fixture *f)

@@ -1,0 +1,44 @@
+/*
+ * When to look, and how much time a look stands for.
+ *
+ * A look changes what the target does next: on a perch the kernel chooses anew who gets the CPU when we leave it, and
+ * on a CPU that is shared a thread that waited for it often runs just then, and sleeps again soon. Instants that keep a
+ * distance from the last look would never meet it at work. So the time from one instant to the next is distributed as
+ * if each moment were as likely as any other whatever was looked at before (exponentially), and each look stands for
+ * the same time, not for the time since the one before it: only then what looks find is what there is on average.
+ *
+ * Chance alone would make long times of one kind longer or shorter than they were. So instants come in blocks: the
+ * distances of a block are one of each part of the distribution, in an order of chance, and together they are as long
+ * as so many periods. Within a block what is told runs behind the clock, by some periods at most; at its end, and
+ * wherever something did not go as planned, they meet.
+ */
+#ifndef DT_RECORD_INSTANTS_H
+#define DT_RECORD_INSTANTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DT_INSTANTS_BLOCK 8
+
+struct dt_instants {
+	double period_ns;
+	bool even; /* so seldom, or so often, that the distance varies by a half only and a look stands for its own */
+	uint64_t random;
+	uint64_t told_ns;                   /* up to then the time is told */
+	unsigned next;                      /* which distance of the block comes next */
+	double distance[DT_INSTANTS_BLOCK]; /* in periods */
+};
+
+void dt_instants_init(struct dt_instants *instants, double rate, uint64_t random);
+
+/* Looks begin now, or the plan did not hold: a new block. */
+void dt_instants_begin(struct dt_instants *instants, uint64_t now_ns);
+
+/* The instant after due_ns. One that has passed already while we looked is left out, unless that was only just. */
+uint64_t dt_instants_next(struct dt_instants *instants, uint64_t due_ns, uint64_t now_ns);
+
+/* A look has taken place: when it was due, when it really was, and is that too late for its instant? Up to when it
+ * stands for the time, by the same clock; never later than it was. */
+uint64_t dt_instants_told(struct dt_instants *instants, uint64_t due_ns, uint64_t at_ns, bool late);
+
+#endif
