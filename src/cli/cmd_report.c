@@ -15,6 +15,7 @@ struct options {
 	struct dt_showing showing;
 	const char **files;
 	size_t count;
+	int failed; /* the code of the first file that cannot be read, while others can */
 };
 
 static int argument(void *options, const char *text, struct dt_error *err)
@@ -51,22 +52,55 @@ static int open_recording(const char *file, struct dt_error *err)
 	return -1;
 }
 
-static int read_all(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
+static int read_one(const struct options *o, const char *file, struct dt_recordings *recordings, struct dt_error *err)
+{
+	const char *name = strcmp(file, "-") != 0 ? file : "stdin";
+	char warning[DT_WARNING_SIZE] = "";
+	dt_auto_close int fd = open_recording(file, err);
+	int code = fd < 0 ? err->code : dt_recordings_add(recordings, fd, name, warning, err);
+
+	if (code == 0 && warning[0])
+		dt_note(&o->showing.selecting.common, "%s", warning);
+	return code;
+}
+
+/* One of several that cannot be read is told, and the others are shown. That there is nothing in it yet is no failure:
+ * for a moment the newest file of a rotation is like that. */
+static void pass_over(struct options *o, const struct dt_error *err)
+{
+	if (err->code == DT_EAGAIN) {
+		dt_note(&o->showing.selecting.common, "%s", err->message);
+		return;
+	}
+	dt_report(&o->showing.selecting.common, err);
+	if (!o->failed)
+		o->failed = err->code;
+}
+
+static int read_all(struct options *o, struct dt_recordings *recordings, struct dt_error *err)
 {
 	char twice[DT_WARNING_SIZE] = "";
-	int code = 0;
+	size_t read = 0;
+	int code;
 
-	for (size_t i = 0; i < o->count && code == 0; i++) {
-		dt_auto_close int fd = open_recording(o->files[i], err);
-		const char *name = strcmp(o->files[i], "-") != 0 ? o->files[i] : "stdin";
-		char warning[DT_WARNING_SIZE] = "";
+	for (size_t i = 0; i < o->count; i++) {
+		struct dt_error mine = {0};
 
-		code = fd < 0 ? err->code : dt_recordings_add(recordings, fd, name, warning, err);
-		if (code == 0 && warning[0])
-			dt_note(&o->showing.selecting.common, "%s", warning);
+		code = read_one(o, o->files[i], recordings, &mine);
+		if (code == DT_EMEMORY || (code && o->count == 1)) {
+			*err = mine;
+			return code;
+		}
+		if (code)
+			pass_over(o, &mine);
+		read += !code;
 	}
-	if (code == 0)
-		code = dt_recordings_join(recordings, twice, err);
+	if (!read) {
+		dt_fail(err, o->failed ? o->failed : DT_ERUNTIME, "there is nothing to show in any of these %zu files",
+			o->count);
+		return err->code;
+	}
+	code = dt_recordings_join(recordings, twice, err);
 	if (code == 0 && twice[0])
 		dt_note(&o->showing.selecting.common, "%s", twice);
 	return code;
@@ -98,7 +132,7 @@ static int show_in_file(const struct options *o, struct dt_recordings *recording
 	return code;
 }
 
-static int show_all(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
+static int show_all(struct options *o, struct dt_recordings *recordings, struct dt_error *err)
 {
 	int code = read_all(o, recordings, err);
 
@@ -144,7 +178,7 @@ static int run(void *options)
 		dt_report(&o->showing.selecting.common, &err);
 	dt_showing_release(&o->showing);
 	free((void *)o->files);
-	return dt_exit_code(code);
+	return dt_exit_code(code ? code : o->failed);
 }
 
 static const struct dt_option table[] = {
@@ -177,7 +211,8 @@ static const struct dt_example examples[] = {
 
 static const struct dt_exits exits = {
     .done = "; also when a recording was cut off or is damaged, and what is left of it is shown",
-    .failed = "a file that is no recording or cannot be read, or one in which nothing is left",
+    .failed = "a file that is no recording or cannot be read, or one in which nothing is left; with several files the "
+	      "others are shown all the same",
     .not_found = "There is no such file.",
 };
 

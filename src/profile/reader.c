@@ -282,9 +282,9 @@ static int fail_empty(const struct reader *reader, struct dt_error *err)
 	const struct dt_file_state *state = reader->state;
 
 	if (state->growing && !state->damaged) {
-		dt_fail(err, DT_ERUNTIME, "%s is being written, and there is nothing in it yet", reader->name);
+		dt_fail(err, DT_EAGAIN, "%s is being written, and there is nothing in it yet", reader->name);
 		dt_hint(err, "something is added each second: look again in a moment");
-		return DT_ERUNTIME;
+		return DT_EAGAIN;
 	}
 	if (state->damaged || state->cut) {
 		dt_fail(err, DT_ERUNTIME, "%s is %s: no part of it can be read", reader->name,
@@ -292,7 +292,7 @@ static int fail_empty(const struct reader *reader, struct dt_error *err)
 		dt_hint(err, "if it was copied or sent, the file that it was made from may be whole");
 		return DT_ERUNTIME;
 	}
-	return dt_fail(err, DT_ERUNTIME, "%s is empty: the recording ended before anything was written to it",
+	return dt_fail(err, DT_EAGAIN, "%s is empty: the recording ended before anything was written to it",
 		       reader->name);
 }
 

@@ -134,6 +134,23 @@ def test_files_that_are_no_recordings():
         assert "cannot be read: Is a directory" in darter("report", here, check=1).stderr
 
 
+def test_one_of_several_that_cannot_be_read():
+    """The others are shown. The newest file of a rotation has nothing in it for a moment: that is no failure."""
+    with folder() as here:
+        file, _ = recording(here)
+        shown = darter("report", file, check=0).stdout
+        (here / "new.darter").write_bytes(file.read_bytes()[:32])
+        (here / "text.darter").write_text("no recording")
+        done = darter("report", here / "new.darter", file, check=0)
+        assert done.stdout == shown and "new.darter is empty: the recording ended before" in done.stderr, done
+        assert darter("report", "-q", here / "new.darter", file, check=0).stderr == ""
+        done = darter("report", file, here / "text.darter", here / "gone.darter", check=1)
+        assert done.stdout == shown and "text.darter is not a recording" in done.stderr and "No such file" in done.stderr, done
+        assert darter("report", here / "gone.darter", file, here / "text.darter", check=4).stdout == shown
+        done = darter("report", here / "new.darter", here / "text.darter", check=1)
+        assert "nothing to show in any of these 2 files" in done.stderr and done.stdout == "", done
+
+
 def test_several_files_are_one():
     """Files of a rotation, in any order: one process, and its time as long as all of them together."""
     with folder() as here, target(SYSTEM, "hum.py") as program:
@@ -149,9 +166,9 @@ def test_several_files_are_one():
         assert text.startswith(f"Recorded process {program.pid} ") and text == darter("report", here / "all.darter").stdout
         trace = json.loads(darter("report", *files, "-f", "chrome", check=0).stdout)
         assert len({event["pid"] for event in trace["traceEvents"]}) == 1
-        # One that cannot be read is an error, not a gap.
+        # One that cannot be read is an error, and no reason to show nothing.
         done = darter("report", *files, here / "missing.darter", check=4)
-        assert done.stdout == "" and "missing.darter" in done.stderr
+        assert done.stdout == text and "missing.darter" in done.stderr
 
 
 @each([

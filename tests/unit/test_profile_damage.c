@@ -122,7 +122,7 @@ static void test_cut_at_every_length(void **state)
 		while (whole < recording->blocks && recording->ends[whole + 1] <= size)
 			whole++;
 		if (!whole) {
-			assert_int_equal(rc, DT_ERUNTIME);
+			assert_int_equal(rc, size == FILE_HEAD ? DT_EAGAIN : DT_ERUNTIME);
 			assert_null(profile);
 			assert_non_null(strstr(err.message, "bad.darter is "));
 			continue;
@@ -180,7 +180,7 @@ static void test_still_being_written(void **state)
 
 	(void)state;
 	assert_int_equal(dt_writer_new(fd, profile, &writer, &err), 0);
-	assert_int_equal(dt_profile_read(other, "new", &read, &file, &err), DT_ERUNTIME);
+	assert_int_equal(dt_profile_read(other, "new", &read, &file, &err), DT_EAGAIN);
 	assert_string_equal(err.message, "new is being written, and there is nothing in it yet");
 	assert_int_equal(dt_writer_flush(writer, &err), 0);
 	assert_int_equal(lseek(other, 0, SEEK_SET), 0);
