@@ -24,14 +24,16 @@ int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *inf
 {
 	const char *close = memrchr(text, ')', length);
 	struct scan scan = {.at = close ? close + 2 : text, .end = text + length};
-	uint64_t ppid, flags, user, system, threads, start, pages;
+	uint64_t ppid, group, session, flags, user, system, threads, start, pages;
 
 	if (!close || scan.end - close < 3)
 		return -EIO;
 	*info = (struct dt_proc_info){.state = *scan.at};
-	if (!scan_skip(&scan, 1) || !scan_decimal(&scan, &ppid))
+	if (!scan_skip(&scan, 1) || !scan_decimal(&scan, &ppid) || !scan_char(&scan, ' ') ||
+	    !scan_decimal(&scan, &group) || !scan_char(&scan, ' ') ||
+	    !scan_decimal(&scan, &session)) /* fields 4 to 6 */
 		return -EIO;
-	if (!scan_skip(&scan, 5) || !scan_decimal(&scan, &flags)) /* field 9 */
+	if (!scan_skip(&scan, 3) || !scan_decimal(&scan, &flags)) /* field 9 */
 		return -EIO;
 	if (!scan_skip(&scan, 5) || !scan_decimal(&scan, &user) || !scan_char(&scan, ' ') ||
 	    !scan_decimal(&scan, &system)) /* fields 14 and 15 */
@@ -43,6 +45,8 @@ int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *inf
 	if (!scan_skip(&scan, 2) || !scan_decimal(&scan, &pages)) /* field 24 */
 		return -EIO;
 	info->ppid = (int)DT_MIN(ppid, (uint64_t)INT_MAX);
+	info->group = (int)DT_MIN(group, (uint64_t)INT_MAX);
+	info->session = (int)DT_MIN(session, (uint64_t)INT_MAX);
 	info->ending = flags & SCAN_EXITING;
 	info->threads = (unsigned)DT_MIN(threads, (uint64_t)UINT_MAX);
 	info->cpu_ticks = user + system;

@@ -152,7 +152,7 @@ int dt_maps_open_file(const struct dt_proc *proc, const struct dt_map *map);
 /* ---- the process ---- */
 
 struct dt_proc_info {
-	int ppid;
+	int ppid, group, session; /* 0: in a PID namespace that we do not see */
 	unsigned threads;
 	uid_t uid;            /* effective */
 	uint64_t rss;         /* bytes */

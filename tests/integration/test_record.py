@@ -162,7 +162,7 @@ def test_nothing_is_left_where_nothing_can_be_recorded():
 
 @each(WITH_GIL)
 def test_children_join(python):
-    """Forked, spawned, and shells that become Python; what is no Python does no harm."""
+    """Forked, spawned, shells that become Python, and what a shell leaves behind at once; what is no Python does no harm."""
     with target(python, "nursery.py") as program, folder() as here:
         born = []
 
@@ -178,14 +178,14 @@ def test_children_join(python):
             stranger = have("stranger")
             with Recorder(["-s", "-v", "-o", file, program.pid], here) as recorder:
                 wait_recorded(file, first)
-                for how in ("fork", "stranger", "spawn", "shell", "fork"):
+                for how in ("fork", "stranger", "spawn", "shell", "orphan", "fork"):
                     pid = have(how)
                     if how != "stranger":
                         recorder.wait_said(f"process {pid} joined")
                         wait_recorded(file, pid)
                 recorder.end()
                 said = re.findall(r"^darter: (\w+)", recorder.errors, re.M)
-                assert said == ["recording", *["process"] * 4, "written"], recorder.errors
+                assert said == ["recording", *["process"] * 5, "written"], recorder.errors
             assert stranger not in processes(file)
             assert {"rest_here", "spin", "main"} <= functions(file, "--idle")
         finally:

@@ -37,7 +37,7 @@ static void the_clock_since_boot_may_be_shifted(void **state)
 
 static void a_name_may_hold_anything(void **state)
 {
-	static const char text[] = "77 (a) R (b ) S 1 77 77 0 -1 4194304 1 2 3 4 500 20 7 8 20 0 3 0 9000 123456 55 1 "
+	static const char text[] = "77 (a) R (b ) S 1 78 79 0 -1 4194304 1 2 3 4 500 20 7 8 20 0 3 0 9000 123456 55 1 "
 				   "2 3 4 5 6 7 8 9 10 11 12 "
 				   "13 17 3 99 1 0 0 0 0 0 0 0 0 0 0\n";
 	struct dt_thread_stat stat;
@@ -55,6 +55,8 @@ static void a_name_may_hold_anything(void **state)
 	assert_false(stat.ending);
 	assert_int_equal(dt_proc_info_parse(text, strlen(text), &info), 0);
 	assert_int_equal(info.ppid, 1);
+	assert_int_equal(info.group, 78);
+	assert_int_equal(info.session, 79);
 	assert_false(info.ending);
 	assert_int_equal(info.threads, 3);
 	assert_int_equal(info.cpu_ticks, 520);
