@@ -9,14 +9,13 @@
  */
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/regex.h"
 #include "base/util.h"
 #include "lib/family.h"
+#include "proc/proc.h"
 #include "python/find.h"
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -26,7 +25,7 @@
 #define AGAIN_NS  (NS_PER_S / 200) /* at the earliest after which a candidate is looked at again */
 #define YOUNG_NS  (10 * NS_PER_S)  /* older ones are looked at when another program has begun in them */
 #define OF_AGE    8                /* a candidate waits for this part of its age */
-#define EXE_ASKED 16               /* candidates of which it is asked at a time whether another program has begun */
+#define ASKED     8                /* candidates of which it is asked at a time whether another program has begun */
 #define LIVELY_NS NS_PER_S         /* after a process has begun others are believed to follow */
 #define HASTE_S   0.005            /* between two questions then */
 #define REST_S    0.02
@@ -36,8 +35,7 @@ struct candidate {
 	bool tree;
 	bool joined; /* it need not be told any more */
 	uint64_t since_ns, next_ns;
-	dev_t device; /* of its program */
-	ino_t inode;
+	uint64_t image; /* of its program */
 };
 
 struct dt_arrivals {
@@ -83,24 +81,21 @@ static struct candidate *find_candidate(const struct dt_arrivals *a, int pid)
 	return NULL;
 }
 
-static void ask_program(struct candidate *candidate, bool *changed)
+/* Also if it is the same file as before: one script of Python may become another. */
+static bool has_begun_another(struct candidate *candidate)
 {
-	char name[32];
-	struct stat st = {0};
+	uint64_t image = dt_proc_image(candidate->pid);
+	bool another = image && image != candidate->image;
 
-	snprintf(name, sizeof(name), "/proc/%d/exe", candidate->pid);
-	if (stat(name, &st) < 0)
-		return;
-	*changed = st.st_dev != candidate->device || st.st_ino != candidate->inode;
-	candidate->device = st.st_dev;
-	candidate->inode = st.st_ino;
+	if (image)
+		candidate->image = image;
+	return another;
 }
 
 static int add_candidate(struct dt_arrivals *a, int pid, bool tree)
 {
 	struct candidate *candidate = find_candidate(a, pid);
 	uint64_t now = dt_clock_ns();
-	bool changed;
 
 	if (candidate) {
 		candidate->tree |= tree;
@@ -116,8 +111,8 @@ static int add_candidate(struct dt_arrivals *a, int pid, bool tree)
 		a->capacity = capacity;
 	}
 	candidate = &a->candidates[a->count++];
-	*candidate = (struct candidate){.pid = pid, .tree = tree, .since_ns = now, .next_ns = now};
-	ask_program(candidate, &changed);
+	*candidate = (struct candidate){
+	    .pid = pid, .tree = tree, .since_ns = now, .next_ns = now, .image = dt_proc_image(pid)};
 	return 0;
 }
 
@@ -204,8 +199,8 @@ static size_t choose(struct dt_arrivals *a)
 
 		if (candidate->joined)
 			continue;
-		if ((i + a->count - turn) % a->count < EXE_ASKED)
-			ask_program(candidate, &changed);
+		if ((i + a->count - turn) % a->count < ASKED)
+			changed = has_begun_another(candidate);
 		if (!changed && (age > YOUNG_NS || now < candidate->next_ns))
 			continue;
 		if (changed) { /* which has to begin first */
@@ -216,7 +211,7 @@ static size_t choose(struct dt_arrivals *a)
 		if (may_join(a, candidate))
 			a->told[count++] = candidate->pid;
 	}
-	a->turn = turn + EXE_ASKED;
+	a->turn = turn + ASKED;
 	return count;
 }
 
@@ -287,7 +282,8 @@ bool dt_arrivals_rooted(const struct dt_arrivals *a)
 	return false;
 }
 
-/* A process that was there, a shell say, may become one that is looked for: it is asked for its program, no more. */
+/* A process that was there, a shell say, may become one that is looked for: it is asked for its program, no more. Not a
+ * kernel thread: there may be hundreds. */
 static int watch_all(struct dt_arrivals *a, struct dt_error *err)
 {
 	for (size_t i = 0; i < a->family.count; i++) {
@@ -296,6 +292,7 @@ static int watch_all(struct dt_arrivals *a, struct dt_error *err)
 		if (add_candidate(a, a->family.list[i].pid, a->family.list[i].tree) < 0)
 			return out_of_memory(err);
 		a->candidates[a->count - 1].since_ns = 0;
+		a->count -= !a->candidates[a->count - 1].image;
 	}
 	return 0;
 }
