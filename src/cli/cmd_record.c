@@ -65,6 +65,13 @@ static int set_perch(void *options, const char *value, struct dt_error *err)
 	return 0;
 }
 
+static int set_wait(void *options, const char *value, struct dt_error *err)
+{
+	(void)value, (void)err;
+	((struct dt_record_command *)options)->wait = true;
+	return 0;
+}
+
 static int program(void *options, char *const *words, int count, struct dt_error *err)
 {
 	if (!count || !words[0][0]) {
@@ -107,6 +114,9 @@ static int check(struct dt_record_command *o, struct dt_error *err)
 		dt_hint(err, "'darter record -- python3 app.py' starts a program and records it");
 		return DT_EUSAGE;
 	}
+	if (o->wait && (o->program || selection->pid_count))
+		return dt_fail(err, DT_EUSAGE, "--wait is for --name and --all: %s",
+			       o->program ? "a program behind -- is started" : "a process id is there, or it is not");
 	if (o->keep && o->rotate == 0)
 		return dt_fail(err, DT_EUSAGE,
 			       "--keep says how many files of a rotation are kept: --rotate is missing");
@@ -147,6 +157,9 @@ static int run(void *options)
 
 static const struct dt_option table[] = {
     DT_OPTIONS_SELECTION,
+    {.name = "wait",
+     .help = "With --name or --all: if no process matches, wait for the first one. --duration counts from then on.",
+     .set = set_wait},
     {.letter = 'r',
      .name = "rate",
      .kind = DT_VALUE_NUMBER,

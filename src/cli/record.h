@@ -15,6 +15,7 @@ struct dt_record_command {
 	double rotate;        /* seconds, 0: never */
 	size_t keep;          /* files, 0: all */
 	char *const *program; /* to start, ended by NULL; NULL: none */
+	bool wait;            /* for the first one that matches */
 };
 
 /* ---- a program that is started (record_program.c) ---- */
@@ -119,6 +120,11 @@ bool dt_record_is_over(const struct dt_record_run *run);
 /* Whether others than the program are recorded. */
 bool dt_record_has_children(const struct dt_record_run *run);
 dt_record_ended_fn dt_record_member_ended;
+
+/* If nobody matches (record_wait.c). */
+int dt_record_no_match(struct dt_record_run *run, struct dt_error *err);
+/* Waits until there is one, or for a signal, if that is to be done. */
+int dt_record_await(struct dt_record_run *run, struct dt_error *err);
 
 /* What it is called (record_names.c). */
 int dt_record_name_output(struct dt_record_run *run, struct dt_error *err);

@@ -46,8 +46,9 @@ int dt_record_choose(struct dt_record_run *run, struct dt_error *err)
 	code = dt_arrivals_new(&run->arriving, &run->arrivals, err);
 	if (code)
 		return code;
-	return run->program.pid ? dt_picks_add(&run->picks, run->program.pid, true, err)
+	code = run->program.pid ? dt_picks_add(&run->picks, run->program.pid, true, err)
 				: dt_selection_pick(selection, &run->picks, err);
+	return code == DT_ENOTFOUND ? dt_record_no_match(run, err) : code;
 }
 
 static void leave(struct dt_record_run *run, int pid)
@@ -180,6 +181,8 @@ bool dt_record_has_children(const struct dt_record_run *run)
 bool dt_record_is_over(const struct dt_record_run *run)
 {
 	if (run->member_count || run->program.pid || (run->pending_ns && dt_clock_ns() < run->pending_ns))
+		return false;
+	if (run->command->wait && !run->joined && !run->failures.first)
 		return false;
 	return !run->arriving.children || !dt_arrivals_rooted(run->arrivals);
 }

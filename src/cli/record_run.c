@@ -213,6 +213,8 @@ static int prepare(struct dt_record_run *run, struct dt_error *err)
 	if (!code)
 		code = dt_record_name_output(run, err);
 	if (!code)
+		code = dt_record_await(run, err);
+	if (!code)
 		code = dt_record_begin(run, err);
 	if (code) {
 		dt_program_drop(&run->program);

@@ -1,8 +1,7 @@
 /*
  * Processes that come while one looks: see dt_arrivals_* in the public header. It is asked many times a second, so an
  * answer must cost next to nothing while nothing happens: the kernel tells the number that it gave away last
- * (/proc/loadavg), and only when that has changed, or once a second in any case, the processes are listed. A process is
- * asked for its parent once, when it is new.
+ * (/proc/loadavg), and only when that has changed, or once a second in any case, the processes are listed (family.h).
  *
  * Those that are new wait as candidates: a child may first be a copy of its parent, then a shell, then Python. Each is
  * looked at again after a while that grows with its age; of some in turn it is asked each time whether another program
@@ -10,14 +9,13 @@
  */
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/regex.h"
 #include "base/util.h"
-#include "lib/host.h"
+#include "lib/family.h"
+#include "proc/proc.h"
 #include "python/find.h"
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -27,33 +25,24 @@
 #define AGAIN_NS  (NS_PER_S / 200) /* at the earliest after which a candidate is looked at again */
 #define YOUNG_NS  (10 * NS_PER_S)  /* older ones are looked at when another program has begun in them */
 #define OF_AGE    8                /* a candidate waits for this part of its age */
-#define EXE_ASKED 16               /* candidates of which it is asked at a time whether another program has begun */
+#define ASKED     8                /* candidates of which it is asked at a time whether another program has begun */
 #define LIVELY_NS NS_PER_S         /* after a process has begun others are believed to follow */
 #define HASTE_S   0.005            /* between two questions then */
 #define REST_S    0.02
-
-struct known {
-	int pid, parent;
-	bool tree;  /* a root or a descendant of one */
-	bool root;  /* given by number */
-	bool fresh; /* or new in the tree */
-};
 
 struct candidate {
 	int pid;
 	bool tree;
 	bool joined; /* it need not be told any more */
 	uint64_t since_ns, next_ns;
-	dev_t device; /* of its program */
-	ino_t inode;
+	uint64_t image; /* of its program */
 };
 
 struct dt_arrivals {
 	struct dt_arrival_options options;
 	regex_t *regexes;
 	size_t regex_count;
-	struct known *known; /* ascending */
-	size_t known_count;
+	struct dt_family family;
 	struct candidate *candidates;
 	size_t count, capacity;
 	size_t turn; /* of the candidates that are asked for their program */
@@ -84,21 +73,6 @@ static uint64_t last_pid(const struct dt_arrivals *a)
 	return space ? strtoull(space + 1, NULL, 10) : 0;
 }
 
-static struct known *find_known(const struct known *list, size_t count, int pid)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && list[low].pid == pid ? (struct known *)&list[low] : NULL;
-}
-
 static struct candidate *find_candidate(const struct dt_arrivals *a, int pid)
 {
 	for (size_t i = 0; i < a->count; i++)
@@ -107,24 +81,21 @@ static struct candidate *find_candidate(const struct dt_arrivals *a, int pid)
 	return NULL;
 }
 
-static void ask_program(struct candidate *candidate, bool *changed)
+/* Also if it is the same file as before: one script of Python may become another. */
+static bool has_begun_another(struct candidate *candidate)
 {
-	char name[32];
-	struct stat st = {0};
+	uint64_t image = dt_proc_image(candidate->pid);
+	bool another = image && image != candidate->image;
 
-	snprintf(name, sizeof(name), "/proc/%d/exe", candidate->pid);
-	if (stat(name, &st) < 0)
-		return;
-	*changed = st.st_dev != candidate->device || st.st_ino != candidate->inode;
-	candidate->device = st.st_dev;
-	candidate->inode = st.st_ino;
+	if (image)
+		candidate->image = image;
+	return another;
 }
 
 static int add_candidate(struct dt_arrivals *a, int pid, bool tree)
 {
 	struct candidate *candidate = find_candidate(a, pid);
 	uint64_t now = dt_clock_ns();
-	bool changed;
 
 	if (candidate) {
 		candidate->tree |= tree;
@@ -140,79 +111,16 @@ static int add_candidate(struct dt_arrivals *a, int pid, bool tree)
 		a->capacity = capacity;
 	}
 	candidate = &a->candidates[a->count++];
-	*candidate = (struct candidate){.pid = pid, .tree = tree, .since_ns = now, .next_ns = now};
-	ask_program(candidate, &changed);
+	*candidate = (struct candidate){
+	    .pid = pid, .tree = tree, .since_ns = now, .next_ns = now, .image = dt_proc_image(pid)};
 	return 0;
 }
 
-static int parent_of(int pid)
+static int list_processes(struct dt_arrivals *a, struct dt_error *err)
 {
-	struct dt_proc_info info = {0};
-	struct dt_proc proc;
+	const struct dt_arrival_options *options = &a->options;
 
-	if (dt_proc_open(pid, &proc) < 0)
-		return 0;
-	dt_proc_info(&proc, &info);
-	dt_proc_release(&proc);
-	return info.ppid;
-}
-
-/* Children of the tree belong to it, generation by generation. A parent that has gone is forgotten: its number may be
- * given to another process. */
-static void spread(struct known *list, size_t count)
-{
-	bool more = true;
-
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < count; i++) {
-			const struct known *parent;
-
-			if (list[i].tree || !list[i].parent)
-				continue;
-			parent = find_known(list, count, list[i].parent);
-			if (!parent)
-				list[i].parent = 0;
-			if (!parent || !parent->tree)
-				continue;
-			list[i].tree = list[i].fresh = more = true;
-		}
-	}
-}
-
-/* A process keeps what is known of it; one that has gone is forgotten. */
-static int list_processes(struct dt_arrivals *a, bool first, struct dt_error *err)
-{
-	dt_auto_free int *pids = NULL;
-	size_t count, old = 0;
-	struct known *list;
-	int rc = dt_host_pids(&pids, &count, err);
-
-	if (rc < 0)
-		return rc;
-	list = calloc(count + 1, sizeof(*list));
-	if (!list)
-		return out_of_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		while (old < a->known_count && a->known[old].pid < pids[i])
-			old++;
-		if (old < a->known_count && a->known[old].pid == pids[i]) {
-			list[i] = a->known[old];
-			list[i].fresh = false;
-			continue;
-		}
-		list[i] = (struct known){.pid = pids[i], .fresh = true};
-		if (a->options.children)
-			list[i].parent = parent_of(pids[i]);
-		for (size_t r = 0; first && r < a->options.root_count; r++)
-			list[i].tree |= a->options.roots[r] == pids[i];
-	}
-	free(a->known);
-	a->known = list;
-	a->known_count = count;
-	if (a->options.children)
-		spread(list, count);
-	return 0;
+	return dt_family_list(&a->family, options->children, options->roots, options->root_count, err);
 }
 
 static bool wanted(const struct dt_arrivals *a)
@@ -229,23 +137,23 @@ static int take_new(struct dt_arrivals *a, struct dt_error *err)
 	if (now - a->listed_ns < a->rest_ns)
 		return 0;
 	last = last_pid(a);
-	if (last && last == a->last_pid && now - a->listed_ns < LIST_NS)
+	if (last && last == a->last_pid && !a->family.unsettled && now - a->listed_ns < LIST_NS)
 		return 0;
 	if (last != a->last_pid)
 		a->lively_ns = now + LIVELY_NS;
 	a->last_pid = last;
 	a->listed_ns = now;
-	rc = list_processes(a, false, err);
+	rc = list_processes(a, err);
 	a->rest_ns = DT_MIN((dt_clock_ns() - now) * REST, MOST_REST);
-	for (size_t i = 0; i < a->known_count && rc == 0; i++) {
-		const struct known *known = &a->known[i];
+	for (size_t i = 0; i < a->family.count && rc == 0; i++) {
+		const struct dt_relative *known = &a->family.list[i];
 
 		if (known->fresh && known->pid != getpid() && (known->tree || a->options.all || a->regex_count) &&
 		    add_candidate(a, known->pid, known->tree) < 0)
 			rc = out_of_memory(err);
 	}
 	for (size_t i = 0; i < a->count && rc == 0; i++)
-		if (find_known(a->known, a->known_count, a->candidates[i].pid))
+		if (dt_family_find(&a->family, a->candidates[i].pid))
 			a->candidates[kept++] = a->candidates[i];
 	if (rc == 0)
 		a->count = kept;
@@ -291,8 +199,8 @@ static size_t choose(struct dt_arrivals *a)
 
 		if (candidate->joined)
 			continue;
-		if ((i + a->count - turn) % a->count < EXE_ASKED)
-			ask_program(candidate, &changed);
+		if ((i + a->count - turn) % a->count < ASKED)
+			changed = has_begun_another(candidate);
 		if (!changed && (age > YOUNG_NS || now < candidate->next_ns))
 			continue;
 		if (changed) { /* which has to begin first */
@@ -303,7 +211,7 @@ static size_t choose(struct dt_arrivals *a)
 		if (may_join(a, candidate))
 			a->told[count++] = candidate->pid;
 	}
-	a->turn = turn + EXE_ASKED;
+	a->turn = turn + ASKED;
 	return count;
 }
 
@@ -332,7 +240,7 @@ int dt_arrivals_ask(struct dt_arrivals *a, const int **pids, size_t *count, stru
 
 void dt_arrivals_told(struct dt_arrivals *a, int pid, int code)
 {
-	struct known *known = find_known(a->known, a->known_count, pid);
+	struct dt_relative *known = dt_family_find(&a->family, pid);
 	struct candidate *candidate = find_candidate(a, pid);
 	bool again = code == DT_ENOTPYTHON || code == DT_EAGAIN;
 
@@ -374,17 +282,28 @@ bool dt_arrivals_rooted(const struct dt_arrivals *a)
 	return false;
 }
 
-/* A process that was there, a shell say, may become one that is looked for: it is asked for its program, no more. */
+/* A process that was there, a shell say, may become one that is looked for: it is asked for its program, no more. Not a
+ * kernel thread: there may be hundreds. */
 static int watch_all(struct dt_arrivals *a, struct dt_error *err)
 {
-	for (size_t i = 0; i < a->known_count; i++) {
-		if (a->known[i].pid == getpid())
+	for (size_t i = 0; i < a->family.count; i++) {
+		if (a->family.list[i].pid == getpid())
 			continue;
-		if (add_candidate(a, a->known[i].pid, a->known[i].tree) < 0)
+		if (add_candidate(a, a->family.list[i].pid, a->family.list[i].tree) < 0)
 			return out_of_memory(err);
 		a->candidates[a->count - 1].since_ns = 0;
+		a->count -= !a->candidates[a->count - 1].image;
 	}
 	return 0;
+}
+
+/* If we are a root ourselves, who loses its parent becomes our child: none has to be guessed. */
+static bool adopts(const struct dt_arrival_options *options)
+{
+	for (size_t i = 0; i < options->root_count; i++)
+		if (options->roots[i] == getpid())
+			return true;
+	return false;
 }
 
 int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_arrivals **result, struct dt_error *err)
@@ -406,8 +325,9 @@ int dt_arrivals_new(const struct dt_arrival_options *options, struct dt_arrivals
 	a->last_pid = last_pid(a);
 	a->listed_ns = dt_clock_ns();
 	a->lively_ns = a->listed_ns + LIVELY_NS;
+	a->family.orphans = !adopts(options);
 	if (rc == 0 && wanted(a))
-		rc = list_processes(a, true, err);
+		rc = list_processes(a, err);
 	if (rc == 0 && (options->all || options->name_count))
 		rc = watch_all(a, err);
 	if (rc < 0) {
@@ -427,7 +347,7 @@ void dt_arrivals_free(struct dt_arrivals *a)
 	if (a->loadavg >= 0)
 		close(a->loadavg);
 	free(a->regexes);
-	free(a->known);
+	dt_family_release(&a->family);
 	free(a->candidates);
 	free(a->told);
 	dt_find_cache_free(a->cache);

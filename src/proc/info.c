@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "base/small_file.h"
 #include "base/util.h"
 #include "proc/dir.h"
 #include "proc/proc.h"
@@ -24,14 +26,16 @@ int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *inf
 {
 	const char *close = memrchr(text, ')', length);
 	struct scan scan = {.at = close ? close + 2 : text, .end = text + length};
-	uint64_t ppid, flags, user, system, threads, start, pages;
+	uint64_t ppid, group, session, flags, user, system, threads, start, pages;
 
 	if (!close || scan.end - close < 3)
 		return -EIO;
 	*info = (struct dt_proc_info){.state = *scan.at};
-	if (!scan_skip(&scan, 1) || !scan_decimal(&scan, &ppid))
+	if (!scan_skip(&scan, 1) || !scan_decimal(&scan, &ppid) || !scan_char(&scan, ' ') ||
+	    !scan_decimal(&scan, &group) || !scan_char(&scan, ' ') ||
+	    !scan_decimal(&scan, &session)) /* fields 4 to 6 */
 		return -EIO;
-	if (!scan_skip(&scan, 5) || !scan_decimal(&scan, &flags)) /* field 9 */
+	if (!scan_skip(&scan, 3) || !scan_decimal(&scan, &flags)) /* field 9 */
 		return -EIO;
 	if (!scan_skip(&scan, 5) || !scan_decimal(&scan, &user) || !scan_char(&scan, ' ') ||
 	    !scan_decimal(&scan, &system)) /* fields 14 and 15 */
@@ -43,6 +47,8 @@ int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *inf
 	if (!scan_skip(&scan, 2) || !scan_decimal(&scan, &pages)) /* field 24 */
 		return -EIO;
 	info->ppid = (int)DT_MIN(ppid, (uint64_t)INT_MAX);
+	info->group = (int)DT_MIN(group, (uint64_t)INT_MAX);
+	info->session = (int)DT_MIN(session, (uint64_t)INT_MAX);
 	info->ending = flags & SCAN_EXITING;
 	info->threads = (unsigned)DT_MIN(threads, (uint64_t)UINT_MAX);
 	info->cpu_ticks = user + system;
@@ -57,6 +63,35 @@ int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info)
 	ssize_t length = dt_proc_read(proc, "stat", text, sizeof(text));
 
 	return length < 0 ? (int)length : dt_proc_info_parse(text, (size_t)length, info);
+}
+
+/* Fields 26 to 28 and 45 to 51: code, stack, data, heap, arguments and environment. */
+uint64_t dt_proc_image_parse(const char *text, size_t length)
+{
+	const char *close = memrchr(text, ')', length), *from;
+	struct scan scan = {.at = close ? close + 1 : text, .end = text + length};
+	uint64_t code, hash;
+
+	if (!close || !scan_skip(&scan, 24))
+		return 0;
+	from = scan.at;
+	if (!scan_decimal(&scan, &code) || !code || !scan_skip(&scan, 3))
+		return 0;
+	hash = dt_hash64(from, (size_t)(scan.at - from), 0);
+	if (!scan_skip(&scan, 16))
+		return 0;
+	from = scan.at;
+	return scan_skip(&scan, 7) ? dt_hash64(from, (size_t)(scan.at - from), hash) : 0;
+}
+
+uint64_t dt_proc_image(int pid)
+{
+	char name[32], text[1024];
+	ssize_t length;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	length = dt_small_file(name, text, sizeof(text));
+	return length < 0 ? 0 : dt_proc_image_parse(text, (size_t)length);
 }
 
 double dt_proc_age(const struct dt_proc_info *info)

@@ -152,7 +152,7 @@ int dt_maps_open_file(const struct dt_proc *proc, const struct dt_map *map);
 /* ---- the process ---- */
 
 struct dt_proc_info {
-	int ppid;
+	int ppid, group, session; /* 0: in a PID namespace that we do not see */
 	unsigned threads;
 	uid_t uid;            /* effective */
 	uint64_t rss;         /* bytes */
@@ -165,6 +165,11 @@ struct dt_proc_info {
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info);
 /* The same from the text of a stat file, which knows neither uid nor tracer. */
 int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *info);
+/* Tells one program in a process from the next: it is another one after an exec and the same after a fork, since the
+ * kernel puts each program at places of its own. 0: there is none (a kernel thread, one that has ended, or nothing is
+ * known); of all that may not be read it is the same. From the text of a stat file. */
+uint64_t dt_proc_image_parse(const char *text, size_t length);
+uint64_t dt_proc_image(int pid);
 /* Seconds since it began. */
 double dt_proc_age(const struct dt_proc_info *info);
 

@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(strnlen(stat.comm, sizeof(stat.comm)) < sizeof(stat.comm) && stat.processor >= 0);
 	rc = dt_proc_info_parse(text, size, &info);
 	MUST(rc == 0 || rc == -EIO);
+	dt_proc_image_parse(text, size);
 	rc = dt_thread_call_parse(text, size, &call);
 	MUST(rc == 0 || rc == -EIO);
 	if (rc == 0)

@@ -11,8 +11,9 @@ import termios
 import time
 
 import schema
-from harness import (DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, children, darter, each, on_terminal, process_state, target,
-                     wait_for)
+from darter_file import Recording
+from harness import (DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, children, darter, each, need_program, on_terminal,
+                     process_state, target, wait_for)
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
 
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
@@ -162,7 +163,7 @@ def test_nothing_is_left_where_nothing_can_be_recorded():
 
 @each(WITH_GIL)
 def test_children_join(python):
-    """Forked, spawned, and shells that become Python; what is no Python does no harm."""
+    """Forked, spawned, shells that become Python, and what a shell leaves behind at once; what is no Python does no harm."""
     with target(python, "nursery.py") as program, folder() as here:
         born = []
 
@@ -178,14 +179,14 @@ def test_children_join(python):
             stranger = have("stranger")
             with Recorder(["-s", "-v", "-o", file, program.pid], here) as recorder:
                 wait_recorded(file, first)
-                for how in ("fork", "stranger", "spawn", "shell", "fork"):
+                for how in ("fork", "stranger", "spawn", "shell", "orphan", "fork"):
                     pid = have(how)
                     if how != "stranger":
                         recorder.wait_said(f"process {pid} joined")
                         wait_recorded(file, pid)
                 recorder.end()
                 said = re.findall(r"^darter: (\w+)", recorder.errors, re.M)
-                assert said == ["recording", *["process"] * 4, "written"], recorder.errors
+                assert said == ["recording", *["process"] * 5, "written"], recorder.errors
             assert stranger not in processes(file)
             assert {"rest_here", "spin", "main"} <= functions(file, "--idle")
         finally:
@@ -230,6 +231,39 @@ def test_new_matches_join():
                 wait_recorded(file, two.pid)
                 recorder.end()
                 assert processes(file) == {one.pid, two.pid}, three.pid
+
+
+def test_the_first_match_is_waited_for():
+    """The time of the recording, its duration and the name that is made for it are that process's."""
+    need_program("zstd")
+    needle = f"needle-{os.getpid()}"
+    words = ["--name", f"hum[.]py {needle}$", "-d", "1"]
+    with folder() as here:
+        said = darter("record", *words, "-o", here / "a.darter", check=4).stderr
+        assert "no Python process has a command line that matches" in said and "\n  --wait waits until " in said, said
+        with Recorder(["--wait", *words, "-f", "darter"], here) as recorder:
+            recorder.wait_said("the first one is waited for (Ctrl-C ends it)\n")
+            time.sleep(1.5)  # more than the duration
+            assert recorder.process.poll() is None and [path.name for path in here.iterdir()] == ["stderr.log"]
+            before = time.time_ns()
+            with target(SYSTEM, "hum.py", needle) as program:
+                recorder.end(None)
+            (file,) = here.glob("*.darter")
+            assert file.name.startswith(f"hum-{program.pid}-"), file
+            assert "spin" in functions(file) and processes(file) == {program.pid}
+            assert Recording(file.read_bytes()).meta[0] >= before
+
+
+def test_waiting_is_ended():
+    with folder() as here:
+        with Recorder(["--wait", "--name", "no such needle 81b", "-o", "a.svg"], here) as recorder:
+            recorder.wait_said("the first one is waited for")
+            recorder.end(check=4)
+            assert "nothing was recorded" in recorder.errors, recorder.errors
+        # An output that cannot be written is told before.
+        said = darter("record", "--wait", "--name", "no such needle 81b", "-o", here / "missing" / "a.svg").stderr
+        assert "there is no directory" in said, said
+        assert [path.name for path in here.iterdir()] == ["stderr.log"]
 
 
 def test_it_ends_with_the_process():
@@ -571,6 +605,8 @@ def test_progress_follows_the_width_of_the_terminal():
     (["--name", "a(b"], "'a(b' is not a POSIX extended regular expression"),
     (["--cpu", "--gil", "1"], "--cpu and --gil exclude each other"),
     (["--keep", "3", "1"], "--rotate is missing"),
+    (["--wait", "1"], "--wait is for --name and --all: a process id is there"),
+    (["--wait", "--", "true"], "--wait is for --name and --all: a program behind -- is started"),
     (["--rotate", "1", "-f", "text", "1"], "--rotate needs files"),
     (["--json", "-o", "-", "1"], "--json and -o - are two results for stdout"),
     (["--json", "-f", "text", "1"], "--json and -f text are two results"),

@@ -165,6 +165,25 @@ def test_a_process_that_becomes_one_of_that_name():
             shell.stdin.close()
 
 
+def test_a_script_that_becomes_another_one_of_that_name():
+    """It was there, too, and the interpreter is the same before and after."""
+    with folder() as here:
+        script = here / "needle.py"
+        script.symlink_to(TARGETS / "hum.py")
+        program = subprocess.Popen([*SYSTEM.argv, "-c", BECOMES, script], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        try:
+            with target(SYSTEM, script) as first, Recorder(["--name", f"^[^ ]+ {script}$", "-o", "a.darter"], here) as recorder:
+                wait_recorded(here / "a.darter", first.pid)
+                program.stdin.write("become\n")
+                program.stdin.flush()
+                wait_recorded(here / "a.darter", program.pid)
+                recorder.end()
+        finally:
+            program.kill()
+            program.wait()
+            program.stdin.close()
+
+
 def test_the_mode_is_in_the_file():
     need_program("zstd")
     with target(SYSTEM, "hum.py") as program, folder() as here:

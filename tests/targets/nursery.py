@@ -1,4 +1,5 @@
-"""Has children as it is told to by lines on its input, and says their ids: "fork", "spawn", "shell", "stranger"."""
+"""Has children as it is told to by lines on its input, and says their ids: "fork", "spawn", "shell", "orphan",
+"stranger"."""
 
 import os
 import subprocess
@@ -27,6 +28,9 @@ def have(how, rest_fd, keep_fd):
     if how == "shell":  # which becomes Python after a while
         line = "sleep 0.3; exec '%s' '%s'" % tuple(hum)
         return subprocess.Popen(["sh", "-c", line], stdout=open(os.devnull, "w")).pid
+    if how == "orphan":  # the shell ends at once
+        line = "'%s' '%s' > /dev/null & echo $!" % tuple(hum)
+        return int(subprocess.Popen(["sh", "-c", line], stdout=subprocess.PIPE).communicate()[0])
     return subprocess.Popen(["sleep", "3600"]).pid
 
 

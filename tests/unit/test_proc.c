@@ -37,7 +37,7 @@ static void the_clock_since_boot_may_be_shifted(void **state)
 
 static void a_name_may_hold_anything(void **state)
 {
-	static const char text[] = "77 (a) R (b ) S 1 77 77 0 -1 4194304 1 2 3 4 500 20 7 8 20 0 3 0 9000 123456 55 1 "
+	static const char text[] = "77 (a) R (b ) S 1 78 79 0 -1 4194304 1 2 3 4 500 20 7 8 20 0 3 0 9000 123456 55 1 "
 				   "2 3 4 5 6 7 8 9 10 11 12 "
 				   "13 17 3 99 1 0 0 0 0 0 0 0 0 0 0\n";
 	struct dt_thread_stat stat;
@@ -55,6 +55,8 @@ static void a_name_may_hold_anything(void **state)
 	assert_false(stat.ending);
 	assert_int_equal(dt_proc_info_parse(text, strlen(text), &info), 0);
 	assert_int_equal(info.ppid, 1);
+	assert_int_equal(info.group, 78);
+	assert_int_equal(info.session, 79);
 	assert_false(info.ending);
 	assert_int_equal(info.threads, 3);
 	assert_int_equal(info.cpu_ticks, 520);
@@ -87,6 +89,51 @@ static void an_end_shows_before_the_zombie(void **state)
 	assert_int_equal(dt_proc_info_parse(text, strlen(text), &info), 0);
 	assert_true(info.ending);
 	assert_int_equal(info.threads, 1);
+}
+
+static uint64_t image(const char *code, const char *stack, const char *state, const char *arguments)
+{
+	char text[400];
+	int length = snprintf(text, sizeof(text),
+			      "77 (a) b) S 1 77 77 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 9000 123456 55 1 %s 20 %s %s "
+			      "2 3 4 5 6 7 8 9 10 17 3 99 1 0 0 0 45 46 47 %s 49 50 51 0\n",
+			      code, stack, state, arguments);
+
+	for (int cut = 0; cut < length; cut++) { /* never read beyond its end */
+		char *copy = malloc((size_t)cut + 1);
+
+		assert_non_null(copy);
+		memcpy(copy, text, (size_t)cut);
+		dt_proc_image_parse(copy, (size_t)cut);
+		free(copy);
+	}
+	return dt_proc_image_parse(text, (size_t)length);
+}
+
+static void another_program_lies_elsewhere(void **state)
+{
+	uint64_t first = image("4096", "8192", "1 1 1", "48");
+	pid_t pid;
+
+	(void)state;
+	assert_true(first && first == image("4096", "8192", "2 9 7", "48"));
+	assert_true(first != image("4097", "8192", "1 1 1", "48"));
+	assert_true(first != image("4096", "8193", "1 1 1", "48"));
+	assert_true(first != image("4096", "8192", "1 1 1", "49"));
+	assert_int_equal(image("0", "8192", "1 1 1", "48"), 0);
+	/* A copy is no other program. */
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		alarm(60);
+		pause();
+		_exit(0);
+	}
+	first = dt_proc_image(pid);
+	assert_true(first && first == dt_proc_image(getpid()));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(dt_proc_image(pid), 0);
 }
 
 static int parse_call(const char *text, struct dt_thread_call *call)
@@ -416,6 +463,7 @@ int main(void)
 	    cmocka_unit_test(a_name_may_hold_anything),
 	    cmocka_unit_test(the_clock_since_boot_may_be_shifted),
 	    cmocka_unit_test(an_end_shows_before_the_zombie),
+	    cmocka_unit_test(another_program_lies_elsewhere),
 	    cmocka_unit_test(calls_have_three_forms),
 	    cmocka_unit_test(system_calls_have_names),
 	    cmocka_unit_test(a_thread_is_seen),
