@@ -58,6 +58,21 @@ static bool is_unkept(const struct dt_profile *profile, uint32_t stack)
 	return dt_profile_too_many(profile, dt_profile_location_at(profile, location)->function);
 }
 
+static int find_watched(struct summary *s)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(s->profile);
+	struct dt_profile_counts counts = dt_profile_counts(s->profile);
+	dt_auto_free uint64_t *times = calloc((size_t)counts.threads + 1, sizeof(*times));
+
+	if (!times)
+		return DT_EMEMORY;
+	for (size_t i = 0; i < counts.runs; i++) {
+		times[runs[i].thread] = plus(times[runs[i].thread], runs[i].wall_ns);
+		s->missing.watched = DT_MAX(s->missing.watched, times[runs[i].thread]);
+	}
+	return 0;
+}
+
 /* What there is, what is hidden, and what is no function's own. */
 static int add_up(struct summary *s)
 {
@@ -88,7 +103,7 @@ static int add_up(struct summary *s)
 				break;
 			}
 	}
-	return code;
+	return code ? code : find_watched(s);
 }
 
 /* ---- the head ---- */

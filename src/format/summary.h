@@ -35,6 +35,8 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
  * not kept. */
 struct dt_summary_missing {
 	uint64_t unseen, torn, unkept, whole;
+	uint64_t watched; /* time of the thread that was there the longest, in whatever view: for so long there was
+			     somebody to look at */
 };
 
 /* How the recording was made and what it is worth, and what a reader should know about it. */

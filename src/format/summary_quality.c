@@ -15,6 +15,11 @@
 #define INDENT    2
 #define MOST_PACE 1e15 /* of a file that says senseless things */
 
+/* Of the rounds that were asked for. */
+#define FEW_ROUNDS 50  /* of so few nothing can be said */
+#define FEWER      0.1 /* left out: so much is told */
+#define MUCH_FEWER 0.5
+
 /* "late 3 (1.2%)" */
 static void put_count(struct dt_buf *text, const char *name, uint64_t count, uint64_t whole)
 {
@@ -27,16 +32,35 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 	}
 }
 
+/* The rounds that were asked for while there was somebody to look at. */
+static double asked_for(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+{
+	return DT_MIN(meta->rate * (double)DT_MIN(missing->watched, meta->duration_ns) / 1e9, MOST_PACE);
+}
+
+/* The part of them that is in no other figure: instants that passed while a look took place, or while others had our
+ * CPU. */
+static double left_out(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+{
+	double asked = asked_for(meta, missing), told = (double)meta->quality.rounds + (double)meta->quality.lost;
+
+	return asked >= FEW_ROUNDS ? DT_MAX(0, 1 - told / asked) : 0;
+}
+
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
- * not take place leave fewer samples for them; other figures take nothing away. */
-static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_quality *quality,
+ * not take place leave fewer samples for them; other figures take nothing away. Times are measured and stay right with
+ * fewer samples, so many of them have to be left out before the word is another one. */
+static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
 			   enum dt_style *style)
 {
+	const struct dt_profile_quality *quality = &meta->quality;
 	double part = (double)missing->unseen + (double)missing->torn + (double)missing->unkept;
 	double share = missing->whole ? part / (double)missing->whole : 0;
 	double lost = quality->rounds ? (double)quality->lost / ((double)quality->rounds + (double)quality->lost) : 0;
-	double worst = DT_MAX(share, lost);
+	double worst = DT_MAX(share, lost), slow = left_out(meta, missing);
 
+	if (slow > FEWER)
+		worst = DT_MAX(worst, slow > MUCH_FEWER ? 1 : 0.1);
 	*style = worst <= 0.01 ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
 	return worst <= 0.01 ? "good" : worst <= 0.1 ? "fair" : "poor";
 }
@@ -73,7 +97,7 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, 
 {
 	struct dt_buf text = DT_BUF_INIT;
 	enum dt_style style;
-	const char *word = verdict(missing, &meta->quality, &style);
+	const char *word = verdict(missing, meta, &style);
 
 	dt_paint(buf, render, DT_STYLE_BOLD, "Quality: ");
 	dt_paint(buf, render, style, word);
@@ -164,6 +188,37 @@ static void put_note(struct dt_buf *buf, const struct dt_render *render, struct 
 	dt_buf_clear(text);
 }
 
+/* Why there were fewer rounds than asked for, as far as the figures tell, and what helps. */
+static void put_slow(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
+		     const struct dt_summary_missing *missing)
+{
+	const struct dt_profile_quality *quality = &meta->quality;
+	double pace;
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (left_out(meta, missing) <= FEWER)
+		return;
+	pace = (double)quality->rounds * 1e9 / (double)DT_MIN(missing->watched, meta->duration_ns);
+	dt_buf_puts(&text, " of ");
+	dt_thousands(&text, (uint64_t)(asked_for(meta, missing) + 0.5));
+	dt_buf_puts(&text, " looks that were asked for ");
+	dt_thousands(&text, quality->rounds);
+	dt_buf_puts(&text, " took place: ");
+	if (matters(quality->late, quality->rounds))
+		dt_buf_puts(&text, "the machine was busy, or a look took longer than the time between two.");
+	else
+		dt_buf_puts(&text, "a look took longer than the time between two, or was to leave the program some.");
+	dt_buf_puts(&text, " Times are measured and stay right, but rest on fewer samples");
+	if (pace >= 1) {
+		dt_buf_puts(&text, "; '--rate ");
+		dt_buf_printf(&text, "%.0f", DT_MIN(pace, MOST_PACE));
+		dt_buf_puts(&text, "' asks for as many as there can be");
+	}
+	dt_buf_putc(&text, '.');
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
 static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render,
 		      const struct dt_summary_missing *missing)
 {
@@ -251,5 +306,6 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_line(buf, render, &text);
 	dt_buf_release(&text);
 	put_notes(buf, &meta->quality, render, missing);
+	put_slow(buf, meta, render, missing);
 	put_limits(buf, profile, render);
 }

@@ -9,7 +9,10 @@
 #include "record/message.h"
 
 #define NAMES      65536
-#define NAMES_NS   UINT64_C(1000000000) /* names are read as often as that, and when a thread is new */
+#define NAMES_NS   UINT64_C(1000000000) /* names are read as often as that: a thread may get another one */
+#define SOON_NS    UINT64_C(50000000)   /* or that, if there are threads without: a pool begins many at once */
+#define NAMES_REST 100                  /* times as long as it took to read them there is none */
+#define SEEK       2                    /* times that a name is looked for: some threads have none */
 #define NAME_LIMIT 1024
 #define TEXT_LIMIT 4096
 
@@ -17,14 +20,21 @@ static int read_names(void *context, struct dt_mem *image, const struct dt_walk 
 {
 	struct dt_subject *subject = context;
 	struct dt_budget budget = walk->budget;
+	uint64_t began;
 
 	subject->name_count = 0;
 	if (!subject->names_wanted || !walk->interpreter_count)
 		return 0;
+	began = dt_clock_ns();
 	budget.steps = NAMES;
 	if (dt_thread_names(image, &subject->python->layout, walk->interpreters[0].address, arena, &budget,
-			    &subject->names, &subject->name_count) < 0)
+			    &subject->names, &subject->name_count) < 0 ||
+	    !dt_index_clear(&subject->by_ident, subject->name_count))
 		subject->name_count = 0;
+	for (size_t i = 0; i < subject->name_count; i++)
+		dt_index_put(&subject->by_ident, subject->names[i].ident, i);
+	subject->names_read = true;
+	subject->names_took = dt_clock_ns() - began;
 	return 0;
 }
 
@@ -61,6 +71,7 @@ void dt_subject_free(struct dt_subject *subject)
 	dt_image_pool_free(subject->pool);
 	free(subject->told_codes);
 	free(subject->threads);
+	dt_index_release(&subject->by_ident);
 	free(subject);
 }
 
@@ -135,9 +146,10 @@ static bool tell_code(struct dt_subject *subject, struct dt_ring *ring, const st
 
 static const char *name_of(const struct dt_subject *subject, const struct dt_recorded *thread)
 {
-	for (size_t i = 0; i < subject->name_count; i++)
-		if (subject->names[i].ident == thread->ident)
-			return subject->names[i].name;
+	size_t step = 0, at;
+
+	if (subject->name_count && dt_index_next(&subject->by_ident, thread->ident, &step, &at))
+		return subject->names[at].name;
 	return NULL;
 }
 
@@ -158,6 +170,9 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 	size_t length = name ? strnlen(name, NAME_LIMIT) : 0;
 	struct dt_message_thread *message;
 
+	thread->told.named = thread->told.named || name;
+	if (subject->names_read && !name && thread->told.sought < SEEK)
+		thread->told.sought++;
 	if (thread->told.known && (!name || mark == thread->told.name))
 		return true;
 	message = dt_ring_put(ring, sizeof(*message) + length);
@@ -243,23 +258,17 @@ static bool tell_spent(struct dt_subject *subject, struct dt_ring *ring, const s
 	return true;
 }
 
-static bool is_here(const struct dt_recorded *threads, size_t count, uint32_t serial, size_t likely)
-{
-	if (likely < count && threads[likely].serial == serial)
-		return true;
-	for (size_t i = 0; i < count; i++)
-		if (threads[i].serial == serial)
-			return true;
-	return false;
-}
-
-/* Those that were told last time and are not here any more. */
+/* Those that were told last time and are not here any more. Both are in the order of their serials. */
 static bool tell_gone(struct dt_subject *subject, struct dt_ring *ring, const struct dt_recorded *threads, size_t count)
 {
+	size_t at = 0;
+
 	for (size_t i = 0; i < subject->thread_count; i++) {
 		struct dt_message *message;
 
-		if (is_here(threads, count, subject->threads[i], i))
+		while (at < count && threads[at].serial < subject->threads[i])
+			at++;
+		if (at < count && threads[at].serial == subject->threads[i])
 			continue;
 		message = dt_ring_put(ring, sizeof(*message));
 		if (!message)
@@ -312,9 +321,13 @@ static void lose(struct dt_subject *subject, struct dt_recorded *threads, size_t
 	tally->lost++;
 }
 
-static void plan_names(struct dt_subject *subject, bool began, uint64_t at_ns)
+/* To read names is a look at all threads, and more: a program that makes new threads all the time is not looked at
+ * like that for each of them. Who lives for a shorter time than that may stay without a name. */
+static void plan_names(struct dt_subject *subject, bool nameless, uint64_t at_ns)
 {
-	subject->names_wanted = began || at_ns - subject->names_ns > NAMES_NS;
+	uint64_t rest_ns = DT_MAX(nameless ? SOON_NS : NAMES_NS, NAMES_REST * subject->names_took);
+
+	subject->names_wanted = at_ns - subject->names_ns > rest_ns;
 	if (!subject->names_wanted)
 		return;
 	subject->names_ns = at_ns;
@@ -340,7 +353,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 {
 	bool missing = subject->last_ns && subject->last_ns < span->since_ns;
 	uint64_t spent_ns = 0, to_ns = DT_MAX(span->to_ns, subject->last_ns); /* it may have come from another thread */
-	bool good, began = false, active = false;
+	bool good, nameless = false, active = false;
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 
@@ -352,7 +365,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		tally->torn += is_torn(&threads[i]);
 		good = tell_thread(subject, ring, &threads[i]) && tell_change(subject, ring, &threads[i]) &&
 		       tell_spent(subject, ring, &threads[i]);
-		began = began || threads[i].began;
+		nameless = nameless || (!threads[i].told.named && threads[i].told.sought < SEEK);
 		spent_ns += threads[i].spent_ns;
 		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
 	}
@@ -362,7 +375,8 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 							     .to_ns = to_ns - span->began_ns,
 							     .at_ns = span->at_ns - span->began_ns});
 	subject->name_count = 0;
-	plan_names(subject, began, span->at_ns);
+	subject->names_read = false;
+	plan_names(subject, nameless, span->at_ns);
 	note_load(subject, active || spent_ns, good ? spent_ns : 0);
 	if (!good) {
 		dt_ring_abandon(ring);

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "base/index.h"
 #include "record/ring.h"
 #include "sample/recorder.h"
 
@@ -49,16 +50,19 @@ struct dt_subject {
 	atomic_bool first;         /* is it with the first thread of the crew? */
 	atomic_bool back;          /* it is to go there */
 
-	uint32_t rounds;   /* that were told */
-	uint64_t last_ns;  /* dt_clock_ns() up to which time was told: the next round stands for the time since then */
-	uint64_t names_ns; /* when names were read last */
-	bool names_wanted; /* in the next look at all threads */
+	uint32_t rounds;     /* that were told */
+	uint64_t last_ns;    /* dt_clock_ns() up to which time was told: the next round stands for what follows */
+	uint64_t names_ns;   /* when it was last decided to read names */
+	uint64_t names_took; /* how long that took */
+	bool names_wanted;   /* in the next look at all threads */
+	bool names_read;     /* in this one */
 	uint8_t *told_codes; /* a bit for each id of a code that was told, from the oldest on */
 	uint32_t oldest_code;
 	size_t told_bytes;
 	struct dt_thread_name *names; /* of the last look that read them, in its arena */
 	size_t name_count;
-	uint32_t *threads; /* serials that were told, to tell which are gone */
+	struct dt_index by_ident; /* places in names */
+	uint32_t *threads;        /* serials that were told, in order, to tell which are gone */
 	size_t thread_count, thread_capacity;
 
 	int code; /* why it left, DT_E*; 0 while it is here */

@@ -65,13 +65,12 @@ void dt_recorded_tear(struct dt_recorded *thread, const struct dt_walk_thread *w
 struct dt_recorded *dt_recorder_find(struct dt_recorder *r, uint64_t address)
 {
 	struct dt_recorded *ended = NULL;
+	size_t step = 0, at;
 
-	for (size_t i = 0; i < r->count; i++) {
-		if (r->threads[i].address != address)
-			continue;
-		if (!r->threads[i].ended)
-			return &r->threads[i];
-		ended = &r->threads[i];
+	while (dt_index_next(&r->by_address, address, &step, &at)) {
+		if (!r->threads[at].ended)
+			return &r->threads[at];
+		ended = &r->threads[at];
 	}
 	return ended;
 }
@@ -93,11 +92,13 @@ static bool is_it(const struct dt_recorded *thread, const struct dt_walk_thread 
 
 static struct dt_recorded *find(struct dt_recorder *r, const struct dt_walk_thread *walk, size_t likely)
 {
+	size_t step = 0, at;
+
 	if (likely < r->count && is_it(&r->threads[likely], walk))
 		return &r->threads[likely];
-	for (size_t i = 0; i < r->count; i++)
-		if (is_it(&r->threads[i], walk))
-			return &r->threads[i];
+	while (dt_index_next(&r->by_address, walk->address, &step, &at))
+		if (is_it(&r->threads[at], walk))
+			return &r->threads[at];
 	return NULL;
 }
 
@@ -114,6 +115,8 @@ static struct dt_recorded *add(struct dt_recorder *r, const struct dt_walk_threa
 		r->threads = grown;
 		r->capacity = capacity;
 	}
+	if (!dt_index_put(&r->by_address, walk->address, r->count))
+		return NULL;
 	thread = &r->threads[r->count++];
 	*thread = (struct dt_recorded){.serial = ++r->last_serial,
 				       .address = walk->address,
@@ -154,11 +157,13 @@ struct dt_recorded *dt_recorder_adopt(struct dt_recorder *r, const struct dt_wal
 	return thread;
 }
 
-static void drop_unmet(struct dt_recorder *r)
+/* Those that stay keep their order. False: out of memory. */
+static bool drop_unmet(struct dt_recorder *r)
 {
-	size_t kept = 0;
+	size_t kept = 0, count = r->count;
+	bool good = true;
 
-	for (size_t i = 0; i < r->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (r->threads[i].met) {
 			if (kept != i)
 				r->threads[kept] = r->threads[i];
@@ -168,16 +173,26 @@ static void drop_unmet(struct dt_recorder *r)
 		}
 	}
 	r->count = kept;
+	if (kept == count)
+		return true;
+	good = dt_index_clear(&r->by_address, kept);
+	for (size_t i = 0; i < kept; i++)
+		good = good && dt_index_put(&r->by_address, r->threads[i].address, i);
+	return good;
 }
 
 /* No two thread states may name the same thread: one of them may be run by another one then. */
-static bool all_differ(const struct dt_walk *walk)
+static bool all_differ(struct dt_recorder *r, const struct dt_walk *walk)
 {
-	for (size_t i = 0; i < walk->thread_count; i++)
-		for (size_t j = i + 1; j < walk->thread_count; j++)
-			if (walk->threads[i].ident == walk->threads[j].ident)
-				return false;
-	return true;
+	bool differ = dt_index_clear(&r->by_ident, walk->thread_count);
+
+	for (size_t i = 0; differ && i < walk->thread_count; i++) {
+		size_t step = 0, at;
+
+		differ = !dt_index_next(&r->by_ident, walk->threads[i].ident, &step, &at) &&
+			 dt_index_put(&r->by_ident, walk->threads[i].ident, i);
+	}
+	return differ;
 }
 
 static void take_labels(struct dt_recorded *thread, const struct dt_look_thread *from)
@@ -190,9 +205,9 @@ static void take_labels(struct dt_recorded *thread, const struct dt_look_thread 
 		dt_recorded_tear(thread, from->walk);
 }
 
-static enum dt_way way_for(const struct dt_recorder *r, const struct dt_walk *walk)
+static enum dt_way way_for(struct dt_recorder *r, const struct dt_walk *walk)
 {
-	if (walk->interpreter_count != 1 || !walk->lists_whole || !all_differ(walk))
+	if (walk->interpreter_count != 1 || !walk->lists_whole || !all_differ(r, walk))
 		return DT_WAY_LADDER;
 	if (r->python->layout.free_threaded || (walk->thread_count > 1 && !dt_walk_gil_counted(r->python)))
 		return DT_WAY_EACH;
@@ -228,7 +243,8 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 			take_labels(thread, &look->threads[i]);
 	}
 	changed = changed || walk->thread_count != r->count;
-	drop_unmet(r);
+	if (!drop_unmet(r))
+		return -ENOMEM;
 	if (changed)
 		r->way = way_for(r, walk);
 	return 0;

@@ -54,6 +54,8 @@ void dt_recorder_free(struct dt_recorder *r)
 	for (size_t i = 0; i < r->count; i++)
 		dt_thread_files_release(&r->threads[i].files);
 	free(r->threads);
+	dt_index_release(&r->by_address);
+	dt_index_release(&r->by_ident);
 	dt_mem_free(r->lane);
 	dt_sampler_free(r->sampler);
 	dt_arena_release(&r->arena);

@@ -44,7 +44,9 @@ struct dt_recorded {
 		const char *call;
 		uint8_t state, flags;
 		bool known;
-		bool stack; /* the one that it has */
+		bool stack;     /* the one that it has */
+		bool named;     /* with a name */
+		uint8_t sought; /* how often there was none for it when names were read */
 	} told;
 
 	/* For the recorder itself. */
@@ -125,7 +127,7 @@ void dt_recorder_set_extra(struct dt_recorder *recorder, dt_sampler_extra_fn *ex
 /* After DT_TAKEN_AWAY, and for the next moment: the CPU of the thread that matters. -1: not known. */
 int dt_recorder_cpu(const struct dt_recorder *recorder);
 
-/* The threads of the last look. */
+/* The threads of the last look, in the order of their serials. */
 struct dt_recorded *dt_recorder_threads(struct dt_recorder *recorder, size_t *count);
 
 #endif

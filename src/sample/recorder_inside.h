@@ -2,6 +2,7 @@
 #ifndef DT_SAMPLE_RECORDER_INSIDE_H
 #define DT_SAMPLE_RECORDER_INSIDE_H
 
+#include "base/index.h"
 #include "sample/recorder.h"
 
 /* How a look is taken, by what the process has. */
@@ -36,11 +37,13 @@ struct dt_recorder {
 	const struct dt_proc *proc;
 	struct dt_mem *live;
 	const struct dt_python *python;
-	struct dt_sampler *sampler; /* the long way, and the code cache of both */
-	struct dt_mem *lane;        /* an image of what the suspect's stack needs */
-	struct dt_arena arena;      /* of a look at the suspect alone */
-	struct dt_recorded *threads;
+	struct dt_sampler *sampler;  /* the long way, and the code cache of both */
+	struct dt_mem *lane;         /* an image of what the suspect's stack needs */
+	struct dt_arena arena;       /* of a look at the suspect alone */
+	struct dt_recorded *threads; /* in the order of their serials */
 	size_t count, capacity;
+	struct dt_index by_address; /* the place of each */
+	struct dt_index by_ident;   /* of the threads of a walk, while they are compared */
 	uint32_t last_serial;
 	enum dt_way way;
 	bool going_on;                          /* the look that is being taken has begun */

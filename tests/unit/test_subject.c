@@ -104,6 +104,7 @@ static int tear_down(void **state)
 	dt_ring_free(f->ring);
 	free(f->subject.told_codes);
 	free(f->subject.threads);
+	dt_index_release(&f->subject.by_ident);
 	free(f);
 	return 0;
 }
@@ -118,6 +119,36 @@ static uint64_t time_of(const struct fixture *f, uint32_t thread, bool stack, ui
 		if (runs[i].thread == thread && !!runs[i].stack == stack && runs[i].flags == flags)
 			sum += runs[i].wall_ns;
 	return sum;
+}
+
+/* Names are read by a look at all threads: a new thread in each round is no reason for one in each. One that nobody
+ * gives a name is not asked for one again and again. */
+static void test_names_of_new_threads(void **state)
+{
+	const size_t rounds = 100; /* a second */
+	struct fixture *f = *state;
+	size_t wanted = 0;
+
+	f->now = 3600000 * MS;
+	for (size_t i = 0; i < rounds; i++) {
+		look_fresh(f);
+		for (size_t k = 0; k < THREADS; k++)
+			f->threads[k].began = true;
+		memset(&f->threads[0].told, 0, sizeof(f->threads[0].told)); /* another one each time */
+		f->recorder.pulse.threads = 1;
+		assert_true(tell(f));
+		collect(f);
+		assert_int_equal(f->recorder.pulse.threads == 0, f->subject.names_wanted);
+		wanted += f->subject.names_wanted;
+	}
+	assert_in_range(wanted, 2, rounds / 5);
+	wanted = 0;
+	for (size_t i = 0; i < rounds; i++) {
+		f->subject.names_read = f->subject.names_wanted;
+		assert_true(tell(f));
+		wanted += f->subject.names_wanted;
+	}
+	assert_in_range(wanted, 1, 5);
 }
 
 /* A stack that was in a lost round is not known: until it is read again the thread is unseen, whatever it was before.
@@ -321,6 +352,7 @@ static void test_codes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_names_of_new_threads, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_unseen, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_spent, set_up, tear_down),

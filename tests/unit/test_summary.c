@@ -248,6 +248,47 @@ static void test_numbers(void **state)
 	dt_profile_free(profile);
 }
 
+/* Rounds that did not take place because a look took long are in no count: the word and a note speak of them. Where
+ * there was nobody to look at for most of the time none is missing. */
+static void test_fewer_rounds(void **state)
+{
+	static const struct {
+		uint64_t ns, rounds, lost;
+		const char *word, *note;
+	} cases[] = {
+	    {10000, 985, 0, "good", NULL},
+	    {10000, 60, 0, "poor", "of 1,000 looks that were asked for 60 took place"},
+	    {10000, 480, 0, "poor", "'--rate 48'"},
+	    {10000, 700, 0, "fair", "of 1,000 looks that were asked for 700 took place"},
+	    {10000, 5, 0, "poor", "of 1,000 looks that were asked for 5 took place"},
+	    {10000, 600, 395, "poor", "of the rounds did not take place, or were not kept"},
+	    {1000, 98, 0, "good", NULL},
+	    {1000, 60, 0, "fair", "of 100 looks that were asked for 60 took place"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, cases[i].ns * EXAMPLE_MS);
+		struct dt_profile_meta meta = *dt_profile_meta(profile);
+		struct golden golden;
+		char expected[64];
+
+		meta.quality.rounds = cases[i].rounds;
+		meta.quality.lost = cases[i].lost;
+		dt_profile_set_meta(profile, &meta);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		snprintf(expected, sizeof(expected), "Quality: %s,", cases[i].word);
+		assert_non_null(strstr(golden.data, expected));
+		if (cases[i].note)
+			assert_non_null(strstr(golden.data, cases[i].note));
+		else
+			assert_null(strstr(golden.data, "note:"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* The little CPU time of a thread that waits is no time of waiting. */
 static void test_cpu_time_of_waiting(void **state)
 {
@@ -301,15 +342,11 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),
-	    cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta),
-	    cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),
-	    cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
