@@ -300,15 +300,23 @@ static bool tell_round(const struct dt_subject *subject, struct dt_ring *ring, u
 	return true;
 }
 
-/* What was told of this round is taken back with it: the next one tells everything again. */
-static void lose(struct dt_subject *subject, struct dt_recorded *threads, size_t count, struct dt_tally *tally)
+/* The next round tells everything again. */
+static void tell_anew(struct dt_subject *subject)
 {
+	size_t count;
+	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
+
 	if (subject->told_codes)
 		memset(subject->told_codes, 0, subject->told_bytes);
 	for (size_t i = 0; i < count; i++)
 		memset(&threads[i].told, 0, sizeof(threads[i].told));
 	dt_recorder_forget(subject->recorder);
-	tally->lost++;
+}
+
+void dt_subject_missed(struct dt_subject *subject, uint64_t now_ns)
+{
+	subject->since_ns = now_ns;
+	tell_anew(subject);
 }
 
 static void plan_names(struct dt_subject *subject, bool began, uint64_t at_ns)
@@ -337,7 +345,8 @@ static void forget_spent(struct dt_recorded *threads, size_t count)
 bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,
 		     struct dt_tally *tally)
 {
-	bool missing = subject->last_ns && subject->last_ns < span->since_ns;
+	uint64_t since_ns = DT_MAX(span->since_ns, subject->since_ns);
+	bool missing = subject->last_ns && subject->last_ns < since_ns;
 	uint64_t spent_ns = 0;
 	bool good, began = false, active = false;
 	size_t count;
@@ -356,14 +365,14 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
 	}
 	tally->samples += count;
-	good = good &&
-	       tell_round(subject, ring, missing ? span->since_ns - span->began_ns : 0, span->at_ns - span->began_ns);
+	good = good && tell_round(subject, ring, missing ? since_ns - span->began_ns : 0, span->at_ns - span->began_ns);
 	subject->name_count = 0;
 	plan_names(subject, began, span->at_ns);
 	note_load(subject, active || spent_ns, good ? spent_ns : 0);
 	if (!good) {
 		dt_ring_abandon(ring);
-		lose(subject, threads, count, tally);
+		tell_anew(subject); /* what was told is taken back with the round */
+		tally->lost++;
 		return false;
 	}
 	dt_ring_publish(ring);
@@ -371,5 +380,6 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	remember(subject, threads, count);
 	subject->rounds++;
 	subject->last_ns = span->at_ns;
+	subject->since_ns = 0;
 	return true;
 }

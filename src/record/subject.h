@@ -49,8 +49,11 @@ struct dt_subject {
 	atomic_bool first;         /* is it with the first thread of the crew? */
 	atomic_bool back;          /* it is to go there */
 
+	bool left; /* who looks at it does not come back: it, its code and its err are to be left alone for ever */
+
 	uint32_t rounds;     /* that were told */
 	uint64_t last_ns;    /* dt_clock_ns() of the last round: the next one stands for the time since then */
+	uint64_t since_ns;   /* of the time before, the next one tells nothing; 0: there is no such time */
 	uint64_t names_ns;   /* when names were read last */
 	bool names_wanted;   /* in the next look at all threads */
 	uint8_t *told_codes; /* a bit for each id of a code that was told, from the oldest on */
@@ -80,6 +83,9 @@ struct dt_span {
 	uint64_t began_ns; /* when the recording did */
 	uint64_t since_ns, at_ns;
 };
+
+/* Nobody looked at it until now, or what was seen was not told: nothing will be told of that time. */
+void dt_subject_missed(struct dt_subject *subject, uint64_t now_ns);
 
 /* Tells the last look. False if the ring had no room: the round is lost, and its time is added to the next one. */
 bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,

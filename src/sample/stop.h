@@ -15,7 +15,7 @@
 #include "sample/pause.h"
 
 struct dt_stop {
-	int tid;                   /* that is traced, 0: none */
+	_Atomic int tid;           /* that is traced, 0: none */
 	int pid;                   /* its process, the number of which it has after an exec */
 	bool child;                /* which we started: its end is for who awaits it */
 	bool pending;              /* it has not stopped yet */
