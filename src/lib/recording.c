@@ -287,10 +287,20 @@ int dt_record_flush(struct dt_recording *r, struct dt_error *err)
 	return r->failed ? DT_ERUNTIME : 0;
 }
 
+/* The old file may be removed: while it is open anywhere its room is not given back. */
+static void go_on_in(struct dt_recording *r, int fd)
+{
+	r->options.fd = fd;
+	r->failed = false;
+	free_spare_files(r);
+	if (!r->ended_ns)
+		keep_spare_files(r);
+}
+
 void dt_record_resume(struct dt_recording *r, int fd)
 {
 	dt_writer_resume(r->writer, fd);
-	r->failed = false;
+	go_on_in(r, fd);
 }
 
 int dt_record_move(struct dt_recording *r, int fd, struct dt_error *err)
@@ -298,7 +308,7 @@ int dt_record_move(struct dt_recording *r, int fd, struct dt_error *err)
 	int rc = dt_writer_move(r->writer, fd, err);
 
 	if (rc == 0)
-		r->failed = false;
+		go_on_in(r, fd);
 	return rc;
 }
 
