@@ -298,9 +298,9 @@ def target(python, script, *args, wrap=(), env=None, options=(), ready="ready", 
 
 
 @contextlib.contextmanager
-def pageless():
+def pageless(*args):
     """A program one page of which never comes: whoever reads it is blocked."""
-    with target(SYSTEM, "pageless.py", ready=None) as program:
+    with target(SYSTEM, "pageless.py", *args, ready=None) as program:
         line = program.wait_line(lambda line: line == "ready" or line.startswith("refused: "))
         if line != "ready":
             skip(line[len("refused: "):])

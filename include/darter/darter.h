@@ -239,9 +239,11 @@ DT_API int dt_record(const struct dt_record_options *options, struct dt_recordin
 DT_API int dt_record_add(struct dt_recording *recording, int pid, double seconds, struct dt_error *err);
 
 /* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
- * at most. What has ended by then is told to `ended` (may be NULL). 0, DT_EMEMORY, or DT_ERUNTIME if the thread that
- * samples hangs with a thread of a process stopped: then end the recording and, soon, your process. A file that cannot
- * be written is told by the status, and what was to be written is kept for dt_record_move(). */
+ * at most. What has ended by then is told to `ended` (may be NULL); so is a process the memory of which does not come,
+ * with DT_ERUNTIME: it is not recorded any more. 0, DT_EMEMORY, or DT_ERUNTIME if the recording cannot go on: most
+ * likely a thread that samples hangs with a thread of a process stopped. Then end the recording and, soon, your
+ * process. A file that cannot be written is told by the status, and what was to be written is kept for
+ * dt_record_move(). After dt_record_end() it tells of processes that kept the end waiting, and nothing else. */
 typedef void dt_record_ended_fn(void *context, int pid, const struct dt_error *why);
 DT_API int dt_record_tend(struct dt_recording *recording, double seconds, dt_record_ended_fn *ended, void *context,
 			  struct dt_error *err);
@@ -334,7 +336,7 @@ struct dt_record_result {
 	struct dt_record_status status;
 	double rate;        /* that was asked for */
 	const char *format; /* name */
-	const char *reason; /* why it ended: "duration", "signal", "ended", "program" */
+	const char *reason; /* why it ended: "duration", "signal", "ended", "program", "memory", "hangs", "error" */
 	const char **files; /* that are there now, oldest first */
 	size_t file_count;
 	const struct dt_failure *failures;

@@ -96,13 +96,12 @@ static void run_here(const struct dt_patience *patience, void *work, size_t next
 	}
 }
 
-/* Is the worker blocked at this moment? One that computes, or wants to on a busy machine, will come back. */
-static bool blocked(pid_t tid)
+bool dt_thread_blocked(int tid)
 {
 	char path[64], text[512];
 	const char *end;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
 	if (dt_small_file(path, text, sizeof(text)) <= 0)
 		return true;
 	end = strrchr(text, ')');
@@ -155,7 +154,7 @@ static bool await(struct worker *worker)
 
 		if (now == SIZE_MAX || now != at)
 			waited = 0;
-		else if (blocked(tid))
+		else if (dt_thread_blocked(tid))
 			waited += passed;
 		at = now;
 		if (waited >= limit && leave(worker, at))

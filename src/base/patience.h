@@ -31,6 +31,10 @@ struct dt_patience {
  * given one, or the last one that stuck() returned. */
 void *dt_patiently(const struct dt_patience *patience, void *work, size_t count);
 
+/* Is a thread of this process blocked at this moment? One that computes, or wants to on a busy machine, will come back.
+ */
+bool dt_thread_blocked(int tid);
+
 /* How many steps of this process were left behind. */
 size_t dt_patience_left_behind(void);
 

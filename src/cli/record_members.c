@@ -164,10 +164,12 @@ void dt_record_member_ended(void *context, int pid, const struct dt_error *why)
 
 	leave(run, pid);
 	dt_arrivals_told(run->arrivals, pid, why->code);
-	if (why->code != DT_EENDED && why->code != DT_ENOTFOUND && why->code != DT_ENOTPYTHON)
+	if (why->code != DT_EENDED && why->code != DT_ENOTFOUND && why->code != DT_ENOTPYTHON) {
+		run->given_up++;
 		fail(run, pid, why);
-	else if (run->common->verbose && pid != run->roots[0])
+	} else if (run->common->verbose && pid != run->roots[0]) {
 		dt_record_tell(run, "%s", why->message);
+	}
 }
 
 bool dt_record_has_children(const struct dt_record_run *run)

@@ -250,8 +250,10 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 	dt_record_status(run->recording, &status);
 	if (status.holds)
 		leave(run);
-	if (last)
+	if (last) {
+		dt_record_tend(run->recording, 0, dt_record_member_ended, run, NULL);
 		summarize(run);
+	}
 	if (run->to_stdout)
 		code = write_stdout(run, &err);
 	else if (run->data.final)
@@ -314,6 +316,7 @@ void dt_record_rotate(struct dt_record_run *run)
 	}
 	dt_record_join_again(run, recording);
 	dt_record_finish(&old, false);
+	dt_record_tend(old.recording, 0, dt_record_member_ended, run, NULL);
 	dt_record_status(old.recording, &status);
 	dt_record_add_status(&run->before, &status);
 	dt_record_free(old.recording);

@@ -50,8 +50,11 @@ static void tend(struct dt_record_run *run)
 	int code = dt_record_tend(run->recording, seconds, dt_record_member_ended, run, &err);
 
 	if (code) {
+		struct dt_record_status status;
+
+		dt_record_status(run->recording, &status);
 		dt_failures_add(&run->failures, run->common, 0, &err);
-		run->reason = code == DT_EMEMORY ? "memory" : "hangs";
+		run->reason = code == DT_EMEMORY ? "memory" : status.holds ? "hangs" : "error";
 	}
 	/* Without processes there is nothing to look after, and it does not wait. */
 	if (!run->member_count)
@@ -175,6 +178,8 @@ static void tell_end(struct dt_record_run *run)
 {
 	if (!run->joined)
 		tell_nothing(run);
+	else if (!strcmp(run->reason, "ended") && run->given_up)
+		dt_record_tell(run, "no process is left to be recorded");
 	else if (!strcmp(run->reason, "ended"))
 		dt_record_tell(run, run->joined == 1 ? "the process ended" : "all %zu processes ended", run->joined);
 }

@@ -200,12 +200,28 @@ static int fail_hanging(struct dt_error *err)
 	return DT_ERUNTIME;
 }
 
+/* Why what was told could not be collected. */
+static int fail_collecting(int rc, struct dt_error *err)
+{
+	if (rc == -ENOMEM)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (rc == -EAGAIN)
+		return dt_fail(
+		    err, DT_ERUNTIME,
+		    "the memory of a process does not come, and there is no thread to go on with the others");
+	return dt_fail(err, DT_ERUNTIME, "the samples of a process contradict each other: this is a mistake in darter");
+}
+
 int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *ended, void *context,
 		   struct dt_error *err)
 {
 	uint64_t until = dt_clock_ns() + (uint64_t)(DT_MAX(seconds, 0.0) * (double)NS_PER_S);
-	int rc;
+	int rc, left;
 
+	if (r->ended_ns) {
+		dt_members_left(r, ended, context);
+		return 0;
+	}
 	for (;;) {
 		struct dt_subject *list;
 		uint64_t now;
@@ -213,8 +229,8 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 		if (dt_crew_hangs(r->crew))
 			return fail_hanging(err);
 		rc = dt_crew_collect(r->crew, r->collector, &list);
-		if (dt_members_ended(r, list, ended, context) < 0)
-			rc = -ENOMEM;
+		left = dt_members_ended(r, list, ended, context);
+		rc = rc ? rc : left;
 		if (rc == 0) {
 			dt_members_retry(r, ended, context);
 			now = dt_clock_ns();
@@ -229,7 +245,7 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 		if (nanosleep(&(struct timespec){.tv_nsec = (long)DT_MIN(until - now, (uint64_t)STEP_NS)}, NULL) < 0)
 			break; /* a signal */
 	}
-	return rc < 0 ? dt_fail(err, DT_EMEMORY, "out of memory") : 0;
+	return rc < 0 ? fail_collecting(rc, err) : 0;
 }
 
 void dt_record_status(const struct dt_recording *r, struct dt_record_status *status)
@@ -265,16 +281,26 @@ int dt_record_flush(struct dt_recording *r, struct dt_error *err)
 		rc = write_block(r);
 
 	if (rc < 0)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
+		return fail_collecting(rc, err);
 	if (r->failed && err)
 		*err = r->err;
 	return r->failed ? DT_ERUNTIME : 0;
 }
 
+/* The old file may be removed: while it is open anywhere its room is not given back. */
+static void go_on_in(struct dt_recording *r, int fd)
+{
+	r->options.fd = fd;
+	r->failed = false;
+	free_spare_files(r);
+	if (!r->ended_ns)
+		keep_spare_files(r);
+}
+
 void dt_record_resume(struct dt_recording *r, int fd)
 {
 	dt_writer_resume(r->writer, fd);
-	r->failed = false;
+	go_on_in(r, fd);
 }
 
 int dt_record_move(struct dt_recording *r, int fd, struct dt_error *err)
@@ -282,7 +308,7 @@ int dt_record_move(struct dt_recording *r, int fd, struct dt_error *err)
 	int rc = dt_writer_move(r->writer, fd, err);
 
 	if (rc == 0)
-		r->failed = false;
+		go_on_in(r, fd);
 	return rc;
 }
 
@@ -291,9 +317,12 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 	int rc = 0;
 
 	if (!r->ended_ns) {
+		uint64_t asked_ns = dt_clock_ns();
+
 		/* One that hangs and holds a thread of a process is not waited for: our end is what lets that go. */
 		r->hangs = dt_crew_hangs(r->crew) || !dt_crew_stop(r->crew);
-		r->ended_ns = dt_clock_ns();
+		/* While one was waited for that does not come back nobody looked at anything. */
+		r->ended_ns = r->hangs || dt_members_any_left(r) ? asked_ns : dt_clock_ns();
 		free_spare_files(r);
 		rc = dt_crew_drain(r->crew, r->collector);
 		if (rc == 0)
@@ -302,7 +331,7 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 			rc = describe(r);
 	}
 	if (rc < 0)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
+		return fail_collecting(rc, err);
 	rc = dt_writer_end(r->writer, err);
 	r->failed = rc < 0;
 	return rc;

@@ -42,8 +42,12 @@ struct dt_recording {
 	struct dt_error err;
 };
 
-/* Takes over the processes that have come back from the crew. 0 or -ENOMEM. */
+/* Takes over the processes that have come back from the crew. 0, -ENOMEM or -EINVAL as dt_collector_leave(). */
 int dt_members_ended(struct dt_recording *recording, struct dt_subject *list, dt_record_ended_fn *ended, void *context);
+
+/* After the crew was stopped: takes out those that it had to leave behind. */
+void dt_members_left(struct dt_recording *recording, dt_record_ended_fn *ended, void *context);
+bool dt_members_any_left(const struct dt_recording *recording);
 
 /* Asks again for those that became another program. */
 void dt_members_retry(struct dt_recording *recording, dt_record_ended_fn *ended, void *context);

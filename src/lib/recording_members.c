@@ -90,17 +90,37 @@ static void drop(struct dt_recording *r, struct dt_member *member)
 	free(member);
 }
 
+static void fail_left(int pid, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "process %d is not recorded any more: its memory does not come", pid);
+	dt_hint(err,
+		"A page of it may lie in a file on a network or FUSE file system that does not answer, behind a "
+		"userfaultfd that nobody serves, or in swap on a disk that is very slow. Others were not looked at for "
+		"about a second, which is counted as lost, and go on being recorded.");
+}
+
+/* What the thread that hangs may still touch is never freed. */
+static void release(struct dt_member *member)
+{
+	if (!member->subject || !member->subject->left) {
+		dt_subject_free(member->subject);
+		dt_release(member->target);
+	}
+	member->subject = NULL;
+	member->target = NULL;
+}
+
 /* A process has come back from the crew. */
 static int let_go(struct dt_recording *r, struct dt_subject *subject, struct dt_member *member)
 {
 	uint64_t last_ns = subject->last_ns ? subject->last_ns - r->began_ns : 0;
 	int rc = dt_collector_leave(r->collector, member->number, last_ns);
 
-	member->err = subject->err;
-	dt_subject_free(subject);
-	dt_release(member->target);
-	member->target = NULL;
-	member->subject = NULL;
+	if (subject->left)
+		fail_left(member->pid, &member->err);
+	else
+		member->err = subject->err;
+	release(member);
 	r->living--;
 	return rc;
 }
@@ -112,11 +132,11 @@ int dt_members_ended(struct dt_recording *r, struct dt_subject *list, dt_record_
 
 	for (; list; list = next) {
 		struct dt_member *member = list->owner;
-		int code = list->code;
+		int code = list->left ? DT_ERUNTIME : list->code, left;
 
 		next = list->next;
-		if (let_go(r, list, member) < 0)
-			rc = -ENOMEM;
+		left = let_go(r, list, member);
+		rc = rc ? rc : left;
 		if (code == DT_EAGAIN) { /* another program has begun, or Python is on its way in or out */
 			member->lost_ns = dt_clock_ns();
 			continue;
@@ -126,6 +146,31 @@ int dt_members_ended(struct dt_recording *r, struct dt_subject *list, dt_record_
 		drop(r, member);
 	}
 	return rc;
+}
+
+bool dt_members_any_left(const struct dt_recording *r)
+{
+	for (const struct dt_member *member = r->members; member; member = member->next)
+		if (member->subject && member->subject->left)
+			return true;
+	return false;
+}
+
+void dt_members_left(struct dt_recording *r, dt_record_ended_fn *ended, void *context)
+{
+	struct dt_member *member, *next;
+
+	for (member = r->members; member; member = next) {
+		next = member->next;
+		if (!member->subject || !member->subject->left)
+			continue;
+		fail_left(member->pid, &member->err);
+		if (ended)
+			ended(context, member->pid, &member->err);
+		release(member);
+		r->living--;
+		drop(r, member);
+	}
 }
 
 void dt_members_retry(struct dt_recording *r, dt_record_ended_fn *ended, void *context)
@@ -157,8 +202,7 @@ void dt_members_release(struct dt_recording *r)
 
 	for (member = r->members; member; member = next) {
 		next = member->next;
-		dt_subject_free(member->subject);
-		dt_release(member->target);
+		release(member);
 		free(member);
 	}
 	r->members = NULL;

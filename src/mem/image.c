@@ -384,6 +384,12 @@ void dt_image_pool_lend(struct dt_image_pool *borrower, struct dt_image_pool *fr
 	borrower->store = from ? from->store : NULL;
 }
 
+/* In the store an image of the borrower may still be named, but nobody looks there for it. */
+void dt_image_pool_part(struct dt_image_pool *borrower)
+{
+	borrower->store = NULL;
+}
+
 void dt_image_pool_free(struct dt_image_pool *pool)
 {
 	if (!pool)

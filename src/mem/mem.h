@@ -110,6 +110,8 @@ struct dt_image_pool *dt_image_pool_new_empty(void);
 void dt_image_pool_free(struct dt_image_pool *pool);
 /* Between two looks, and by the thread that the bytes belong to; from NULL: takes back what was lent. */
 void dt_image_pool_lend(struct dt_image_pool *empty, struct dt_image_pool *from);
+/* Without a word to the thread that lent it, which does not come back: by anybody. */
+void dt_image_pool_part(struct dt_image_pool *empty);
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);
 

@@ -335,7 +335,7 @@ int dt_collector_leave(struct dt_collector *c, uint32_t subject, uint64_t at_ns)
 		return -EINVAL;
 	rc = settle_process(c, process, true);
 	told = *dt_profile_process_at(c->profile, process->id);
-	told.ended_ns = DT_MAX(at_ns, told.began_ns);
+	told.ended_ns = DT_MAX(DT_MAX(at_ns, process->now_ns), told.began_ns);
 	if (rc == 0)
 		rc = dt_profile_set_process(c->profile, process->id, &told);
 	unused = process->rounds ? 0 : process->id;

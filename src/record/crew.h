@@ -21,7 +21,9 @@ int dt_crew_new(const struct dt_watcher_options *options, uint64_t began_ns, str
 void dt_crew_add(struct dt_crew *crew, struct dt_subject *subject);
 
 /* Collects what was told, and makes another thread where one is missing. *ended: processes that have ended or cannot be
- * looked at any more, linked by next; they are the caller's. 0 or -ENOMEM. */
+ * looked at any more, linked by next; they are the caller's. So are those that are dt_subject.left, to be left alone:
+ * the thread that looks at them hangs, and another one has its other processes. 0, -ENOMEM, -EAGAIN (no other thread
+ * can be made) or -EINVAL (what was told does not fit together). */
 int dt_crew_collect(struct dt_crew *crew, struct dt_collector *collector, struct dt_subject **ended);
 
 /* Collects what was told, and nothing else. */
@@ -36,9 +38,10 @@ void dt_crew_tally(const struct dt_crew *crew, struct dt_crew_tally *tally);
 /* The worst seat that one of them has, and why: see dt_watcher_seat(). */
 enum dt_seat_kind dt_crew_seat(const struct dt_crew *crew, const char **why);
 
-/* See dt_watcher_hangs(), dt_watcher_stop(). Of a crew that was stopped the rest can be drained; all processes are the
- * caller's again. */
+/* Does one hang that keeps a thread of a process stopped? Then only the end of our process helps. */
 bool dt_crew_hangs(const struct dt_crew *crew);
+/* As dt_watcher_stop(). Of a crew that was stopped the rest can be drained; all processes are the caller's again, but
+ * those that are left. */
 bool dt_crew_stop(struct dt_crew *crew);
 
 /* Of one that was stopped. NULL is fine. */

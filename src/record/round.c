@@ -63,10 +63,14 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 					 .overslept = m->woke_ns > m->late_ns,
 					 .late_ns = stood ? UINT64_MAX : m->late_ns};
 	enum dt_taken taken = DT_TAKEN_HARD;
+	int code;
 
 	subject->tries++;
 	subject->standing = false;
-	subject->code = dt_recorder_take(subject->recorder, &moment, &taken, &subject->err);
+	dt_watcher_look_begin(m->w, subject);
+	code = dt_recorder_take(subject->recorder, &moment, &taken, &subject->err);
+	dt_watcher_look_end(m->w);
+	subject->code = code;
 	if (stood && subject->code == 0 && taken == DT_TAKEN_PROVEN && dt_clock_ns() > m->late_ns && !stands(subject))
 		dt_recorder_take_back(subject->recorder);
 	if (subject->code == 0 && taken == DT_TAKEN_AWAY)

@@ -310,15 +310,23 @@ static bool tell_round(const struct dt_subject *subject, struct dt_ring *ring, c
 	return true;
 }
 
-/* What was told of this round is taken back with it: the next one tells everything again. */
-static void lose(struct dt_subject *subject, struct dt_recorded *threads, size_t count, struct dt_tally *tally)
+/* The next round tells everything again. */
+static void tell_anew(struct dt_subject *subject)
 {
+	size_t count;
+	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
+
 	if (subject->told_codes)
 		memset(subject->told_codes, 0, subject->told_bytes);
 	for (size_t i = 0; i < count; i++)
 		memset(&threads[i].told, 0, sizeof(threads[i].told));
 	dt_recorder_forget(subject->recorder);
-	tally->lost++;
+}
+
+void dt_subject_missed(struct dt_subject *subject, uint64_t now_ns)
+{
+	subject->since_ns = now_ns;
+	tell_anew(subject);
 }
 
 /* To read names is a look at all threads, and more: a program that makes new threads all the time is not looked at
@@ -351,8 +359,10 @@ static void forget_spent(struct dt_recorded *threads, size_t count)
 bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,
 		     struct dt_tally *tally)
 {
-	bool missing = subject->last_ns && subject->last_ns < span->since_ns;
-	uint64_t spent_ns = 0, to_ns = DT_MAX(span->to_ns, subject->last_ns); /* it may have come from another thread */
+	uint64_t since_ns = DT_MAX(span->since_ns, subject->since_ns);
+	bool missing = subject->last_ns && subject->last_ns < since_ns;
+	/* It may have come from another thread, which was further. */
+	uint64_t spent_ns = 0, to_ns = DT_MAX(span->to_ns, missing ? since_ns : subject->last_ns);
 	bool good, nameless = false, active = false;
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
@@ -371,7 +381,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	}
 	tally->samples += count;
 	good = good && tell_round(subject, ring,
-				  &(struct dt_message_round){.from_ns = missing ? span->since_ns - span->began_ns : 0,
+				  &(struct dt_message_round){.from_ns = missing ? since_ns - span->began_ns : 0,
 							     .to_ns = to_ns - span->began_ns,
 							     .at_ns = span->at_ns - span->began_ns});
 	subject->name_count = 0;
@@ -380,7 +390,8 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	note_load(subject, active || spent_ns, good ? spent_ns : 0);
 	if (!good) {
 		dt_ring_abandon(ring);
-		lose(subject, threads, count, tally);
+		tell_anew(subject); /* what was told is taken back with the round */
+		tally->lost++;
 		return false;
 	}
 	dt_ring_publish(ring);
@@ -388,5 +399,6 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	remember(subject, threads, count);
 	subject->rounds++;
 	subject->last_ns = to_ns;
+	subject->since_ns = 0;
 	return true;
 }

@@ -50,8 +50,11 @@ struct dt_subject {
 	atomic_bool first;         /* is it with the first thread of the crew? */
 	atomic_bool back;          /* it is to go there */
 
+	bool left; /* who looks at it does not come back: it, its code and its err are to be left alone for ever */
+
 	uint32_t rounds;     /* that were told */
 	uint64_t last_ns;    /* dt_clock_ns() up to which time was told: the next round stands for what follows */
+	uint64_t since_ns;   /* of the time before, the next one tells nothing; 0: there is no such time */
 	uint64_t names_ns;   /* when it was last decided to read names */
 	uint64_t names_took; /* how long that took */
 	bool names_wanted;   /* in the next look at all threads */
@@ -85,6 +88,9 @@ struct dt_span {
 	uint64_t since_ns, to_ns;
 	uint64_t at_ns; /* when the look took place */
 };
+
+/* Nobody looked at it until now, or what was seen was not told: nothing will be told of that time. */
+void dt_subject_missed(struct dt_subject *subject, uint64_t now_ns);
 
 /* Tells the last look. False if the ring had no room: the round is lost, and its time is added to the next one. */
 bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,

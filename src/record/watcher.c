@@ -12,23 +12,22 @@
 #include "base/util.h"
 #include "record/watcher_inside.h"
 
-#define RING_BYTES      ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
-#define MOST_BYTES      ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
-#define PERCH_RATE      5000.0             /* above, we would take the CPU away from the target */
-#define PERCH_REST      4                  /* times as long as a round in a perch took there is none */
-#define LONG_PART       8                  /* of the time from one look to the next: a look that takes long */
-#define NS_PER_S        1000000000u
-#define LET_GO_NS       UINT64_C(20000000)
-#define SOON_NS         50000
-#define LATER_NS        1000000
-#define SEAT_ROUNDS     100  /* after which the seat is judged */
-#define CALLED_RATE     50.0 /* below, who calls would wait for too long */
-#define SEAT_FEW        5    /* or, in a second, after so few */
-#define SUMS_NS         UINT64_C(50000000)
-#define SEAT_LATE       5 /* one in so many may be late */
-#define LONGEST_STOP_NS NS_PER_S
-#define ASKED_NS        UINT64_C(250000000)  /* who looks after a recording asks more often whether we hang */
-#define END_NS          UINT64_C(3000000000) /* in which a round is over, whatever happens */
+#define RING_BYTES  ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
+#define MOST_BYTES  ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
+#define PERCH_RATE  5000.0             /* above, we would take the CPU away from the target */
+#define PERCH_REST  4                  /* times as long as a round in a perch took there is none */
+#define LONG_PART   8                  /* of the time from one look to the next: a look that takes long */
+#define NS_PER_S    1000000000u
+#define LET_GO_NS   UINT64_C(20000000)
+#define SOON_NS     50000
+#define LATER_NS    1000000
+#define SEAT_ROUNDS 100  /* after which the seat is judged */
+#define CALLED_RATE 50.0 /* below, who calls would wait for too long */
+#define SEAT_FEW    5    /* or, in a second, after so few */
+#define SUMS_NS     UINT64_C(50000000)
+#define SEAT_LATE   5 /* one in so many may be late */
+#define ASK_NS      UINT64_C(100000000)
+#define END_NS      UINT64_C(3000000000) /* in which a round is over, whatever happens */
 
 void dt_watcher_push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject)
 {
@@ -196,6 +195,7 @@ static void *watch(void *argument)
 	struct dt_watcher *w = argument;
 	uint64_t due, next;
 
+	w->tid = gettid();
 	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= PERCH_RATE,
 		     w->options.rate <= PERCH_RATE);
 	if (w->options.perch && w->options.rate > PERCH_RATE)
@@ -331,26 +331,24 @@ uint64_t dt_watcher_cpu_ns(const struct dt_watcher *w)
 	return atomic_load(&w->cpu_ns);
 }
 
-/* Of the time between two questions only so much counts as is usual: who asks may have been stopped itself. */
-bool dt_watcher_hangs(struct dt_watcher *w)
+/* False if it hangs, or does not end within the time that a round may take. */
+static bool await_end(struct dt_watcher *w)
 {
-	uint64_t began = atomic_load_explicit(&w->stop.began_ns, memory_order_relaxed), now = dt_clock_ns();
+	uint64_t end = dt_clock_ns() + (uint64_t)(NS_PER_S * 2 / w->options.rate) + END_NS;
 
-	if (began != w->held.began_ns)
-		w->held = (struct dt_watcher_held){.began_ns = began};
-	else if (began)
-		w->held.seen_ns += DT_MIN(now - w->held.asked_ns, ASKED_NS);
-	w->held.asked_ns = now;
-	return w->held.seen_ns > LONGEST_STOP_NS;
+	while (!dt_event_await_until(&w->ended, dt_clock_ns() + ASK_NS))
+		if (dt_watcher_hangs(w) || dt_clock_ns() > end)
+			return false;
+	return true;
 }
 
 bool dt_watcher_stop(struct dt_watcher *w)
 {
-	if (w->stopped)
+	if (w->stopped || atomic_load(&w->look) == DT_LOOK_LEFT)
 		return true;
 	atomic_store(&w->quit, true);
 	call(w);
-	if (!dt_event_await_until(&w->ended, dt_clock_ns() + (uint64_t)(NS_PER_S * 2 / w->options.rate) + END_NS))
+	if (!await_end(w))
 		return false;
 	pthread_join(w->thread, NULL);
 	dt_stop_forget(&w->stop);
@@ -370,6 +368,10 @@ void dt_watcher_free(struct dt_watcher *w)
 {
 	if (!w)
 		return;
+	if (atomic_load(&w->look) == DT_LOOK_LEFT) {
+		dt_watcher_keep(w);
+		return;
+	}
 	pthread_cond_destroy(&w->called);
 	pthread_mutex_destroy(&w->mutex);
 	dt_event_destroy(&w->ended);

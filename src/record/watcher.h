@@ -19,10 +19,10 @@ struct dt_watcher;
 
 /* All that sample one recording. A thread can sit on one CPU only, and going to another one takes a good part of the
  * moment that a look is good for; so a process that is found on a CPU on which another one sits goes to that one, after
- * the round. The list belongs to who made it, and only grows while they are at work. */
+ * the round. The list belongs to who made it; while they are at work it only grows, and one that hangs is replaced. */
 #define DT_WATCHERS 8
 struct dt_watchers {
-	struct dt_watcher *list[DT_WATCHERS];
+	_Atomic(struct dt_watcher *) list[DT_WATCHERS];
 	_Atomic size_t count;
 };
 
@@ -49,16 +49,33 @@ uint64_t dt_watcher_strays(const struct dt_watcher *watcher);
 /* Nanoseconds of CPU time that the thread has used. */
 uint64_t dt_watcher_cpu_ns(const struct dt_watcher *watcher);
 
-/* Has it kept a thread of a process stopped for longer than a second? Then it hangs in a look at memory that does not
- * come, and only the end of our process helps. To be asked again and again, by who looks after the recording: time in
- * which nobody asked does not count, for our process may have been stopped then. */
-bool dt_watcher_hangs(struct dt_watcher *watcher);
+/* Has a look taken longer than a second, all the time blocked? Then it hangs in memory that does not come. If a thread
+ * of a process is kept stopped by it, for that look or any other, only the end of our process helps. To be asked again
+ * and again, by who looks after the recording: time in which nobody asked does not count, for our process may have been
+ * stopped then. */
+enum dt_hang {
+	DT_HANG_NOT,
+	DT_HANG_LOOK,
+	DT_HANG_HOLD, /* and a thread of a process is stopped */
+};
+enum dt_hang dt_watcher_hangs(struct dt_watcher *watcher);
+
+/* Leaves one behind that is DT_HANG_LOOK. It may come back from its look at any time, but not further. *stuck is the
+ * process that it looks at, which is dt_subject.left; *rest are its other processes, linked by next: they are the
+ * caller's, and the time since they were looked at is missed. What it has told stays in its ring. False if it has come
+ * back meanwhile, and nothing was done. */
+bool dt_watcher_leave(struct dt_watcher *watcher, struct dt_subject **stuck, struct dt_subject **rest);
+
+/* What others have handed to one that was left behind, linked by next; they are the caller's. Of any other: NULL. */
+struct dt_subject *dt_watcher_strayed(struct dt_watcher *watcher);
 
 /* Ends the thread after the round that it is in; the rest of the processes come out of dt_watcher_ended(). False if it
- * does not come back: then it, its processes and its ring are to be left alone for ever. */
+ * does not come back: then it, its processes and its ring are to be left alone for ever, unless it can be left behind.
+ */
 bool dt_watcher_stop(struct dt_watcher *watcher);
 
-/* Of one that was stopped. NULL is fine. */
+/* Of one that was stopped, or left behind: then its thread may still use it, and only its ring is freed. NULL is fine.
+ */
 void dt_watcher_free(struct dt_watcher *watcher);
 
 #endif

@@ -10,9 +10,9 @@
 
 #define DT_GAP_NS UINT64_C(1000000000) /* who wakes so much later than it should was stopped */
 
-/* The stop that is asked for, by who looks after the recording. */
+/* What is asked for by who looks after the recording: a stop, or a look. */
 struct dt_watcher_held {
-	uint64_t began_ns; /* which one: since when it lasts; 0: none */
+	uint64_t which;    /* 0: none */
 	uint64_t asked_ns; /* the last time */
 	uint64_t seen_ns;  /* how long it was seen to last */
 };
@@ -45,13 +45,26 @@ struct dt_watcher {
 	pthread_cond_t called;
 	atomic_bool quit;
 	struct dt_event ended;
-	struct dt_watcher_held held;
+	struct dt_watcher_held held, looked;
+	pid_t tid;
+	uint64_t looks;           /* so far */
+	struct dt_subject *at;    /* the process that the last one is at */
+	_Atomic uint64_t look;    /* the number of the look that it is in; 0: none, or: */
+#define DT_LOOK_LEFT UINT64_MAX   /* it was left behind in it: all but the look itself belongs to who did that */
+	struct dt_watcher *older; /* that was left behind before */
 	bool stopped;
 };
 
 /* Looks at all of its processes for the instant due_ns, and tells what was seen. Those that are of no use any more, or
  * that somebody else is to have, go to the outbox. */
 void dt_watcher_round(struct dt_watcher *watcher, uint64_t due_ns);
+
+/* Around each look at a process, which may hang. From the end one that was left behind does not return. */
+void dt_watcher_look_begin(struct dt_watcher *watcher, struct dt_subject *subject);
+void dt_watcher_look_end(struct dt_watcher *watcher);
+
+/* Keeps one that was left behind, for ever. */
+void dt_watcher_keep(struct dt_watcher *watcher);
 
 /* Hands a process of one to another, which looks at it from its next instant on. */
 void dt_watcher_hand_on(struct dt_watcher *to, struct dt_subject *subject);

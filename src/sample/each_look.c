@@ -218,7 +218,7 @@ static void look_at_running(struct pass *p, struct dt_recorded *thread)
 
 	dt_code_cache_go_on(r->sampler->codes);
 	dt_code_cache_generation(r->sampler->codes, 0);
-	if (p->moment->stop && dt_stop_begin(p->moment->stop, r->proc, thread->tid, may_stop, &asked) == 0) {
+	if (p->moment->stop && dt_stop_begin(p->moment->stop, &thread->files, may_stop, &asked) == 0) {
 		one.stopped = true;
 		one.seen_ns = dt_clock_ns();
 		know_codes(r);

@@ -165,7 +165,7 @@ static enum dt_attempt stop_it(struct dt_recorder *r, const struct dt_moment *mo
 
 	if (!moment->stop || a->pulse.words.locked != 1)
 		return DT_ATTEMPT_AWAY;
-	if (dt_stop_begin(moment->stop, r->proc, a->suspect->tid, still_has_gil, &asked) < 0)
+	if (dt_stop_begin(moment->stop, &a->suspect->files, still_has_gil, &asked) < 0)
 		return DT_ATTEMPT_AWAY;
 	a->stopped = true;
 	a->gathered = false;

@@ -66,9 +66,20 @@ static void wait_a_moment(uint64_t began)
 		nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
 }
 
-int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context)
+/* Is its number still its own? Its files are bound to the thread. This is asked before it is seized, not
+ * after as in pause.c: from then on it could only be let go by interrupting it. */
+static bool is_same(struct dt_thread_files *thread)
 {
+	struct dt_thread_sched sched;
+
+	return dt_thread_sched_now(thread, &sched) == 0;
+}
+
+int dt_stop_begin(struct dt_stop *stop, struct dt_thread_files *thread, dt_pause_ask_fn *ask, const void *context)
+{
+	const struct dt_proc *proc = thread->proc;
 	struct dt_proc_info info;
+	int tid = thread->tid;
 	uint64_t began;
 
 	if (stop->tid)
@@ -79,6 +90,10 @@ int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_
 		return -EBUSY;
 	if (!dt_holding_begin())
 		return -EBUSY;
+	if (!is_same(thread)) {
+		dt_holding_end();
+		return -ESRCH;
+	}
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		int code = -errno;
 

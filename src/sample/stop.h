@@ -12,10 +12,11 @@
 
 #include <stdatomic.h>
 
+#include "proc/thread_files.h"
 #include "sample/pause.h"
 
 struct dt_stop {
-	int tid;                   /* that is traced, 0: none */
+	_Atomic int tid;           /* that is traced, 0: none */
 	int pid;                   /* its process, the number of which it has after an exec */
 	bool child;                /* which we started: its end is for who awaits it */
 	bool pending;              /* it has not stopped yet */
@@ -24,9 +25,9 @@ struct dt_stop {
 	uint64_t count, stood_ns;  /* stops so far, and how long they were in all */
 };
 
-/* 0 when the thread stands; -EBUSY (not now), -EPERM (not allowed, or another tracer has it), -ESRCH. ask is asked as
- * late as can be: may it be stopped? */
-int dt_stop_begin(struct dt_stop *stop, const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, const void *context);
+/* 0 when the thread stands; -EBUSY (not now), -EPERM (not allowed, or another tracer has it), -ESRCH (also if its
+ * number is another thread's by now). ask is asked as late as can be: may it be stopped? */
+int dt_stop_begin(struct dt_stop *stop, struct dt_thread_files *thread, dt_pause_ask_fn *ask, const void *context);
 
 /* Lets it go on. */
 void dt_stop_end(struct dt_stop *stop);

@@ -251,6 +251,9 @@ def test_a_full_disk(extension):
                     assert moved.parent == other and names(disk) == {"ballast"}
                     size = moved.stat().st_size
                     wait_for(lambda: moved.stat().st_size > size, "it goes on there")
+                    files = Path(f"/proc/{recorder.process.pid}/fd")
+                    opened = [os.readlink(file) for file in files.iterdir()]
+                    assert not any(name.startswith(str(disk)) for name in opened), f"room is not given back: {opened}"
                     recorder.end(check=1)
                 assert f"The recording is kept in {moved}" in recorder.errors, recorder.errors
             assert names(disk) == {"ballast"}

@@ -1,12 +1,14 @@
 """A program with a page that never comes: it lies behind a userfaultfd that nobody serves, and the list of threads leads there.
 
-Says "ready", or "refused: " and the reason where this kernel does not allow it, and sleeps until it is killed.
+Says "ready", or "refused: " and the reason where this kernel does not allow it, and sleeps until it is killed. With "later" the
+list of threads leads there only after SIGUSR1, which it says with "gone"; SIGTERM ends it with exit code 7.
 """
 
 import ctypes
 import fcntl
 import mmap
 import os
+import signal
 import struct
 import sys
 import time
@@ -36,9 +38,9 @@ def userfaultfd():
     return fd
 
 
-def nap():
+def nap(seconds):
     while True:
-        time.sleep(3600)
+        time.sleep(seconds)
 
 
 try:
@@ -51,6 +53,16 @@ except OSError as error:
 else:
     current = ctypes.pythonapi.PyThreadState_Get
     current.restype = ctypes.c_void_p
-    ctypes.c_void_p.from_address(current() + ctypes.sizeof(ctypes.c_void_p)).value = address  # the next thread
+    following = ctypes.c_void_p.from_address(current() + ctypes.sizeof(ctypes.c_void_p))  # the next thread
+
+    def lead_astray(*_):
+        following.value = address
+        say("gone")
+
+    if "later" in sys.argv:
+        signal.signal(signal.SIGUSR1, lead_astray)
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+    else:
+        following.value = address
     say("ready")
-nap()
+nap(0.005 if "later" in sys.argv else 3600)  # who sleeps all the time is not looked at again

@@ -294,12 +294,12 @@ static bool always(const void *context)
 	return true;
 }
 
-static int stop_patiently(const struct dt_proc *proc, int tid, struct dt_stop *stop)
+static int stop_patiently(struct dt_thread_files *files, struct dt_stop *stop)
 {
 	uint64_t start_ns = dt_clock_ns();
 	int rc;
 
-	while ((rc = dt_stop_begin(stop, proc, tid, always, NULL)) == -EBUSY && dt_clock_ns() - start_ns < DEADLINE_NS)
+	while ((rc = dt_stop_begin(stop, files, always, NULL)) == -EBUSY && dt_clock_ns() - start_ns < DEADLINE_NS)
 		dt_stop_poll(stop);
 	return rc;
 }
@@ -309,24 +309,27 @@ static void nothing_is_held_while_that_is_refused(void **state)
 {
 	struct dt_stop stop = {0};
 	struct dt_pause_hold hold;
+	struct dt_thread_files files;
 	struct dt_proc proc;
 	int child = start(&proc, false);
 
 	(void)state;
+	dt_thread_files_init(&files, &proc, child);
 	assert_int_equal(pause_patiently(&proc, child, &hold), 0);
 	assert_false(dt_holding_refuse());
 	dt_pause_end(&hold);
 	assert_true(dt_holding_refuse());
 	assert_int_equal(dt_pause_begin(&proc, child, NULL, NULL, &hold), -EBUSY);
-	assert_int_equal(dt_stop_begin(&stop, &proc, child, always, NULL), -EBUSY);
+	assert_int_equal(dt_stop_begin(&stop, &files, always, NULL), -EBUSY);
 	assert_true(dt_holding_refuse());
 	goes_on();
 	dt_holding_allow();
-	assert_int_equal(stop_patiently(&proc, child, &stop), 0);
+	assert_int_equal(stop_patiently(&files, &stop), 0);
 	assert_false(dt_holding_refuse());
 	dt_stop_end(&stop);
 	assert_true(dt_holding_refuse());
 	dt_holding_allow();
+	dt_thread_files_release(&files);
 	finish(&proc, child);
 }
 
@@ -335,11 +338,13 @@ static void what_is_gone_is_not_held(void **state)
 {
 	uint64_t start_ns = dt_clock_ns();
 	struct dt_stop stop = {0};
+	struct dt_thread_files files;
 	struct dt_proc proc;
 	int child = start(&proc, false);
 
 	(void)state;
-	assert_int_equal(stop_patiently(&proc, child, &stop), 0);
+	dt_thread_files_init(&files, &proc, child);
+	assert_int_equal(stop_patiently(&files, &stop), 0);
 	kill(child, SIGKILL);
 	dt_stop_end(&stop);
 	while (stop.tid && dt_clock_ns() - start_ns < DEADLINE_NS)
@@ -347,9 +352,10 @@ static void what_is_gone_is_not_held(void **state)
 	assert_true(dt_holding_refuse());
 	dt_holding_allow();
 	kill_child(&proc, child);
-	assert_true(dt_stop_begin(&stop, &proc, child, always, NULL) < 0);
+	assert_true(dt_stop_begin(&stop, &files, always, NULL) < 0);
 	assert_true(dt_holding_refuse());
 	dt_holding_allow();
+	dt_thread_files_release(&files);
 }
 
 static void a_thread_that_is_gone_is_told(void **state)
@@ -367,6 +373,33 @@ static void a_thread_that_is_gone_is_told(void **state)
 	assert_int_equal(dt_perch_begin(&proc, child, &perch), -EAGAIN);
 	dt_proc_release(&proc);
 	munmap(shared, sizeof(*shared));
+}
+
+/* The number of a thread that has ended is another one's by now: that one is left alone. */
+static void a_number_that_was_used_again(void **state)
+{
+	struct dt_stop stop = {0};
+	struct dt_thread_files files;
+	struct dt_thread_sched sched;
+	struct dt_proc proc, other;
+	int child = start(&proc, false), used;
+
+	(void)state;
+	dt_thread_files_init(&files, &proc, child);
+	assert_int_equal(dt_thread_sched_now(&files, &sched), 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	munmap(shared, sizeof(*shared));
+	used = start(&other, false);
+	files.tid = used;
+	assert_int_equal(dt_stop_begin(&stop, &files, always, NULL), -ESRCH);
+	assert_int_equal(stop.tid, 0);
+	assert_true(dt_holding_refuse());
+	dt_holding_allow();
+	dt_thread_files_release(&files);
+	dt_proc_release(&proc);
+	goes_on();
+	finish(&other, used);
 }
 
 static void a_perch_that_held_saw_nothing_move(void **state)
@@ -428,6 +461,7 @@ int main(void)
 	    cmocka_unit_test(nothing_is_held_while_that_is_refused),
 	    cmocka_unit_test(what_is_gone_is_not_held),
 	    cmocka_unit_test(a_thread_that_is_gone_is_told),
+	    cmocka_unit_test(a_number_that_was_used_again),
 	    cmocka_unit_test(a_perch_that_held_saw_nothing_move),
 	};
 

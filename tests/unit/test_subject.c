@@ -249,6 +249,32 @@ static void test_gap(void **state)
 	}
 }
 
+/* The last look was not told, and nobody looked for a second: nothing is told of that time, and what is told then is
+ * not what was known before it. */
+static void test_missed(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	collect(f);
+	look_fresh(f);
+	f->now += 1000 * MS;
+	dt_subject_missed(&f->subject, f->now);
+	look_same(f);
+	lose(f);
+	look_same(f);
+	assert_true(tell(f));
+	look_fresh(f);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	for (uint32_t i = 1; i <= THREADS; i++) {
+		assert_int_equal(time_of(f, i, true, 0), 20 * MS);
+		assert_int_equal(time_of(f, i, false, DT_RUN_UNSEEN), 20 * MS);
+	}
+}
+
 /* The same for one that was unseen when the round was lost, and has a stack with the collector. */
 static void test_lost_unseen(void **state)
 {
@@ -357,6 +383,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_lost_unseen, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_spent, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_large, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_codes, set_up, tear_down),
