@@ -114,7 +114,8 @@ struct dt_record_run {
 int dt_record_choose(struct dt_record_run *run, struct dt_error *err);
 void dt_record_join_all(struct dt_record_run *run);
 void dt_record_join_new(struct dt_record_run *run);
-void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording);
+/* All go on in the next recording. False: none of them can, and they stay in this one. */
+bool dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording);
 bool dt_record_is_over(const struct dt_record_run *run);
 /* Whether others than the program are recorded. */
 bool dt_record_has_children(const struct dt_record_run *run);

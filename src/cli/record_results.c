@@ -293,7 +293,8 @@ void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_s
 	sum->cpu_ns += status->cpu_ns;
 }
 
-/* The next recording begins before the last one ends: nothing is missed. If it cannot, the last one goes on. */
+/* The next recording begins before the last one ends: nothing is missed. If it cannot, or if nobody can be in it (both
+ * together need twice the descriptors), the last one goes on. */
 void dt_record_rotate(struct dt_record_run *run)
 {
 	struct dt_recording *recording;
@@ -312,7 +313,15 @@ void dt_record_rotate(struct dt_record_run *run)
 		run->output = old.output;
 		return;
 	}
-	dt_record_join_again(run, recording);
+	if (!dt_record_join_again(run, recording)) {
+		dt_record_free(recording);
+		dt_data_remove(&data);
+		free(run->output);
+		run->output = old.output;
+		if (run->failures.count > old.failures.count)
+			dt_record_tell(run, "no new file is begun: it goes on in %s", run->output);
+		return;
+	}
 	dt_record_finish(&old, false);
 	dt_record_status(old.recording, &status);
 	dt_record_add_status(&run->before, &status);

@@ -14,7 +14,7 @@ import subprocess
 import termios
 from pathlib import Path
 
-from harness import DARTER, DEADLINE, SYSTEM, darter, each, need_program, need_root, process_state, skip, target, wait_for
+from harness import DARTER, DEADLINE, SYSTEM, TARGETS, darter, each, need_program, need_root, process_state, skip, target, wait_for
 from recordings import Recorder, folder, functions, processes, wait_recorded
 
 
@@ -425,3 +425,55 @@ def test_rotation_of_made_names_and_the_sum():
             assert re.fullmatch(rf"hum-{program.pid}-\d{{8}}-\d{{6}}(-\d+)?\.folded", name), name
         total = sum(int(line.rpartition(" ")[2]) for name in document["files"] for line in (here / name).read_text().splitlines())
         assert total > 500000, total  # microseconds
+
+
+# Is told by its input to become a shell, which is told to become Python again.
+AWAY = """
+import os, sys
+def before():
+    print("ready", flush=True)
+    sys.stdin.readline()
+before()
+os.execvp("sh", ["sh", "-c", 'read go; exec "$@"', "sh", *sys.argv[1:]])
+"""
+
+
+def test_a_rotation_while_another_program_begins():
+    """It is no Python for some rotations, and nobody has ended."""
+    with folder() as here:
+        program = subprocess.Popen([*SYSTEM.argv, "-u", "-c", AWAY, *SYSTEM.argv, TARGETS / "hum.py"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        try:
+            program.stdout.readline()
+            with Recorder(["--rotate", "200ms", "-o", "a.darter", program.pid], here) as recorder:
+                recorder.wait_said("recording process")
+                os.write(program.stdin.fileno(), b"away\n")
+                wait_for(lambda: os.readlink(f"/proc/{program.pid}/exe") == os.path.realpath("/bin/sh"), "it is a shell")
+                count = len(names(here))
+                wait_for(lambda: len(names(here)) >= count + 3 or recorder.process.poll() is not None, "three rotations")
+                assert recorder.process.poll() is None, recorder.errors
+                os.write(program.stdin.fileno(), b"back\n")
+                spins = lambda: any("spin" in darter("report", "-q", here / name).stdout for name in names(here))
+                wait_for(spins, "the other program is recorded")
+                recorder.end()
+                assert "ended" not in recorder.errors, recorder.errors
+        finally:
+            program.kill()
+            program.communicate()
+
+
+@each([0, 4, 10])
+def test_a_rotation_for_which_there_are_too_few_descriptors(room):
+    """The recording goes on, in the file that it has."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["--rotate", "1s", "-d", "3", "-o", "a.darter", program.pid], here) as recorder:
+            (file,) = wait_for(lambda: [here / name for name in names(here)], "a file")
+            wait_recorded(file, program.pid)
+            taken = {int(fd) for fd in os.listdir(f"/proc/{recorder.process.pid}/fd")}
+            bound = [fd for fd in range(max(taken) + room + 2) if fd not in taken][room]
+            resource.prlimit(recorder.process.pid, resource.RLIMIT_NOFILE, (bound, bound))
+            recorder.process.communicate(timeout=DEADLINE)
+            assert "the process ended" not in recorder.errors, recorder.errors
+            if len(names(here)) == 1:
+                assert re.search(r"(Too many open files|no more files can be opened)\n", recorder.errors), recorder.errors
+            assert all(processes(here / name) == {program.pid} for name in names(here)), recorder.errors
