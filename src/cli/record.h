@@ -29,6 +29,8 @@ struct dt_program {
 /* To be called first: from now on descendants of the program are known also when their parents have ended. Not where we
  * have children of somebody else's making, from before an exec: nobody could tell them apart. */
 void dt_program_adopt(struct dt_program *program);
+/* Nothing is recorded any more: nobody else need become our child. */
+void dt_program_adopt_no_more(const struct dt_program *program);
 /* Makes the process, which waits: it has nothing of what a recording does to us. */
 int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *const *words);
 /* The program begins in it. DT_ENOTFOUND, DT_EPERMISSION or DT_ERUNTIME if it cannot. */

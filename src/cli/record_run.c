@@ -273,6 +273,7 @@ int dt_record_run(const struct dt_record_command *command)
 	if (run.common->json)
 		put_json(&run);
 	if (command->program && run.program.pid) {
+		dt_program_adopt_no_more(&run.program);
 		dt_record_tell(&run, "'%s' goes on; it is waited for", command->program[0]);
 		dt_program_await(&run.program);
 	}

@@ -1,5 +1,6 @@
 """darter record: who is recorded, programs that are started, signals, what is said, and what is refused."""
 
+import contextlib
 import json
 import os
 import pty
@@ -448,6 +449,40 @@ def test_a_signal_for_the_program_ends_the_recording():
             child = recorded_child(here, recorder)
             recorder.end(signal.SIGTERM, check=128 + signal.SIGTERM)
             assert process_state(child) == "R" and "the program has ended" not in recorder.errors, recorder.errors
+
+
+# Leaves a process behind at once and another one when it is told to; they end when they are killed.
+LEAVES = """
+import subprocess, sys
+line = "first"
+while line:
+    print(subprocess.run(["sh", "-c", "sleep 1000 > /dev/null 2>&1 & echo $!"], capture_output=True, text=True).stdout, end="", flush=True)
+    line = sys.stdin.readline()
+"""
+
+
+def test_what_a_program_leaves_behind_after_the_duration():
+    """Nobody is adopted any more, and of those who were the end is taken notice of."""
+    with folder() as here:
+        process = subprocess.Popen([DARTER, "record", "--children", "-d", "3", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c",
+                                    LEAVES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        left = []
+        try:
+            left.append(int(process.stdout.readline()))
+            wait_for(lambda: "goes on; it is waited for" in process.stderr.readline(), "the duration is over")
+            process.stdin.write("once more\n")
+            process.stdin.flush()
+            left.append(int(process.stdout.readline()))
+            assert left[1] not in children(process.pid)
+            os.kill(left[0], signal.SIGKILL)
+            wait_for(lambda: left[0] not in children(process.pid), "no zombie is left")
+            process.communicate(timeout=DEADLINE)
+            assert process.returncode == 0
+        finally:
+            process.kill()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
 def test_who_joins_and_who_ends_is_told():
