@@ -89,6 +89,22 @@ def test_devices_and_pipes_are_written_to():
         assert str(kept) in done.stderr and "spin" in functions(kept)
 
 
+@each(["darter", "svg"])
+def test_a_pipe_stays_a_pipe(kind):
+    """Also one in the directory where the data is, which could get its name."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        pipe = here / f"a.{kind}"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+            try:
+                darter("record", "-q", "-d", "0.2", "-o", pipe, program.pid, check=0, env={"TMPDIR": str(here)})
+                assert pipe.is_fifo() and names(here) == {pipe.name}
+                (here / "read").write_bytes(reader.communicate(timeout=DEADLINE)[0])
+            finally:
+                reader.kill()
+        assert "spin" in functions(here / "read") if kind == "darter" else b"</svg>" in (here / "read").read_bytes()
+
+
 @each(["text", "svg", "folded", "darter"])
 def test_a_full_stdout_is_told_once(kind):
     """With where the recording is kept."""
