@@ -111,8 +111,7 @@ static int write_output(struct dt_record_run *run, bool ended, struct dt_error *
 static int rename_output(struct dt_record_run *run, struct dt_error *err)
 {
 	dt_signals_not_at_once();
-	/* A pipe or a device is written to; the data may also be on another disk. */
-	if (dt_result_special(run->output) || rename(run->data.path, run->output) < 0)
+	if (dt_result_take(run->data.path, run->data.fd, run->output) < 0)
 		return write_output(run, true, err);
 	free(run->data.path);
 	run->data.path = strdup(run->output);

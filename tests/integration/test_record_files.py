@@ -61,20 +61,33 @@ def test_an_output_is_replaced_when_the_new_one_is_whole(extension):
             recorder.end()
         assert names(here) == {output.name}
         assert b"the old one" not in output.read_bytes()
+        assert output.stat().st_mode & 0o777 == 0o640
         if extension == "darter":
             assert "spin" in functions(output)
-        else:
-            assert output.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_link_stays_a_link():
+@each(["svg", "darter"])
+def test_a_link_stays_a_link(extension):
     with target(SYSTEM, "hum.py") as program, folder() as here:
-        (here / "real").mkdir()
-        (here / "a.svg").symlink_to("real/b.svg")
-        (here / "real" / "b.svg").write_text("old")
-        darter("record", "-q", "-d", "0.2", "-o", here / "a.svg", program.pid, check=0)
-        assert (here / "a.svg").is_symlink() and "<svg" in (here / "real" / "b.svg").read_text()
-        assert names(here) == {"a.svg", "real"} and names(here / "real") == {"b.svg"}
+        link, file = here / f"a.{extension}", here / "real" / f"b.{extension}"
+        file.parent.mkdir()
+        link.symlink_to(f"real/{file.name}")
+        file.write_text("old")
+        darter("record", "-q", "-d", "0.2", "-o", link, program.pid, check=0)
+        assert link.is_symlink()
+        assert "spin" in functions(file) if extension == "darter" else "<svg" in file.read_text()
+        assert names(here) == {link.name, "real"} and names(file.parent) == {file.name}
+
+
+@each(["svg", "darter"])
+def test_a_result_is_on_the_disk_before_it_gets_its_name(extension):
+    need_program("strace")
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        (here / f"a.{extension}").write_text("old")
+        darter("record", "-q", "-d", "0.2", "-o", here / f"a.{extension}", program.pid, check=0,
+               wrap=("strace", "-f", "-o", here / "trace", "-e", "trace=fsync,rename,renameat,renameat2"))
+        calls = re.findall(r"(fsync|rename)\w*\(", (here / "trace").read_text())
+        assert calls == ["fsync", "rename"], calls
 
 
 def test_devices_and_pipes_are_written_to():
