@@ -100,6 +100,7 @@ struct dt_record_run {
 	int roots[2]; /* the program, and we who adopt what it leaves behind */
 	int *members; /* pids that are recorded */
 	size_t member_count, joined;
+	size_t ended; /* of those that have joined; the others are dropped, or recorded now */
 	struct dt_failures failures;
 	struct dt_failure pending; /* told at the end if nobody has joined */
 	uint64_t pending_ns;       /* until when Python that is just starting is waited for */

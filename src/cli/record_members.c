@@ -138,21 +138,22 @@ void dt_record_join_new(struct dt_record_run *run)
 	}
 }
 
+static bool has_ended(const struct dt_error *why)
+{
+	return why->code == DT_EENDED || why->code == DT_ENOTFOUND;
+}
+
 void dt_record_member_ended(void *context, int pid, const struct dt_error *why)
 {
 	struct dt_record_run *run = context;
 
 	leave(run, pid);
 	dt_arrivals_told(run->arrivals, pid, why->code);
-	if (why->code != DT_EENDED && why->code != DT_ENOTFOUND && why->code != DT_ENOTPYTHON)
+	run->ended += has_ended(why);
+	if (!has_ended(why) && why->code != DT_ENOTPYTHON)
 		fail(run, pid, why);
 	else if (run->common->verbose && pid != run->roots[0])
 		dt_record_tell(run, "%s", why->message);
-}
-
-static bool has_ended(const struct dt_error *why)
-{
-	return why->code == DT_EENDED || why->code == DT_ENOTFOUND;
 }
 
 /* Meanwhile both must not run out of room. Those that cannot go on are told once it is known whether others do. */

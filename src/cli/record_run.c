@@ -175,7 +175,13 @@ static void tell_end(struct dt_record_run *run)
 {
 	if (!run->joined)
 		tell_nothing(run);
-	else if (!strcmp(run->reason, "ended"))
+	else if (strcmp(run->reason, "ended") != 0)
+		return;
+	else if (run->ended < run->joined && run->joined == 1)
+		dt_record_tell(run, "the process is no longer recorded");
+	else if (run->ended < run->joined)
+		dt_record_tell(run, "no process is recorded any more; %zu of %zu ended", run->ended, run->joined);
+	else
 		dt_record_tell(run, run->joined == 1 ? "the process ended" : "all %zu processes ended", run->joined);
 }
 
