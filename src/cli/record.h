@@ -88,6 +88,7 @@ struct dt_record_run {
 	char *stem;      /* what made names begin with */
 	time_t named_at; /* the last of them, */
 	unsigned named;  /* and its number within the second */
+	bool claimed;    /* the file of a made name is ours */
 	char **files;    /* results that are there, oldest first */
 	size_t file_count;
 	bool to_stdout;
@@ -128,6 +129,9 @@ dt_record_ended_fn dt_record_member_ended;
 int dt_record_name_output(struct dt_record_run *run, struct dt_error *err);
 /* The process that a made name speaks of may have become another program since: a shell has become Python. */
 void dt_record_name_anew(struct dt_record_run *run);
+/* Before a result is written: makes sure that a made name is nobody else's, or makes the next one. True if there is an
+ * empty file of that name now, to be removed if nothing comes of it. */
+bool dt_record_claim_name(struct dt_record_run *run);
 
 /* What becomes of it (record_results.c). */
 int dt_record_begin(struct dt_record_run *run, struct dt_error *err);

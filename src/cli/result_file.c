@@ -151,6 +151,17 @@ int dt_result_open(struct dt_result_file *result, const char *path, struct dt_er
 	return code;
 }
 
+int dt_result_name(struct dt_result_file *result, const char *path, struct dt_error *err)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	free(result->path);
+	result->path = copy;
+	return 0;
+}
+
 int dt_result_commit(struct dt_result_file *result, struct dt_error *err)
 {
 	int code = 0;

@@ -23,6 +23,9 @@ bool dt_result_special(const char *path);
 
 int dt_result_open(struct dt_result_file *result, const char *path, struct dt_error *err);
 
+/* It gets another name, in the same directory. */
+int dt_result_name(struct dt_result_file *result, const char *path, struct dt_error *err);
+
 /* It is whole. On failure it is abandoned. */
 int dt_result_commit(struct dt_result_file *result, struct dt_error *err);
 

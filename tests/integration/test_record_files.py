@@ -408,6 +408,34 @@ def test_what_is_there_is_written(kind):
 
 
 @each(["svg", "darter"])
+def test_recorders_that_begin_together(kind):
+    """They make the same name in the same second; no result is lost."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        words = [DARTER, "record", "-q", "-d", "0.5", "-f", kind, str(program.pid)]
+        together = [subprocess.Popen(words, cwd=here, stderr=subprocess.PIPE) for _ in range(6)]
+        for recorder in together:
+            errors = recorder.communicate(timeout=DEADLINE)[1]
+            assert recorder.returncode == 0, errors
+        assert len(names(here)) == 6 and all((here / name).stat().st_size for name in names(here)), names(here)
+
+
+def test_a_made_name_that_another_one_has_by_then():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-r", "20", "-f", "svg", program.pid], here) as recorder:
+            recorder.wait_said("recording process")
+            (part,) = names(here)
+            name = part.removesuffix(".part.darter")
+            (here / name).write_text("of somebody else")
+            recorder.send(signal.SIGUSR1)
+            second = name.replace(".svg", "-2.svg")
+            recorder.wait_said(f"written so far to {second}\n")
+            recorder.end()
+            assert f"written to {second}\n" in recorder.errors, recorder.errors
+        assert names(here) == {name, second} and (here / name).read_text() == "of somebody else"
+        assert "<svg" in (here / second).read_text()
+
+
+@each(["svg", "darter"])
 def test_rotation(kind):
     with target(SYSTEM, "hum.py") as program, folder() as here:
         with Recorder(["-v", "--rotate", "300ms", "--keep", "2", "-o", f"a.{kind}", program.pid], here) as recorder:
