@@ -118,6 +118,19 @@ def test_a_pipe_stays_a_pipe(kind):
         assert "spin" in functions(here / "read") if kind == "darter" else b"</svg>" in (here / "read").read_bytes()
 
 
+@each([(["-f", "text"], "closed"), (["-f", "svg", "-o", "-"], "open for reading only"), (["--json"], "closed")])
+def test_a_stdout_that_cannot_be_written_is_found_at_once(case):
+    """Nothing is recorded, and a program is not started."""
+    words, why = case
+    with folder() as here:
+        script = 'exec "$0" "$@" >&-' if why == "closed" else 'exec "$0" "$@" 1< /dev/null'
+        done = subprocess.run(["sh", "-c", script, DARTER, "record", *words, "--", "touch", "started"], cwd=here,
+                              stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+        assert done.returncode == 1, done
+        assert done.stderr == f"darter: the result cannot be written: stdout is {why}\n", done.stderr
+        assert names(here) == set()
+
+
 @each(["text", "svg", "folded", "darter"])
 def test_a_full_stdout_is_told_once(kind):
     """With where the recording is kept."""
