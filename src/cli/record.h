@@ -49,10 +49,11 @@ struct dt_data {
 	char *path; /* NULL: none */
 	int fd;
 	bool final; /* it is the output itself */
+	int full;   /* why it is not beside the output, whose disk is full from the beginning; 0: it is not so */
 };
 
 /* output: where the result goes, NULL: to no file. The data goes to the output itself if it is to be a recording and
- * there is none yet, else beside it, or to a directory for temporary files if it has no place. */
+ * there is none yet, else beside it, or to a directory for temporary files if it has no place or its disk is full. */
 int dt_data_open(struct dt_data *data, const char *output, bool recording, struct dt_error *err);
 
 /* Takes all that was written to another place, and goes on there. DT_ERUNTIME if there is none. */

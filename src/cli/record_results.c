@@ -51,6 +51,9 @@ static int begin(struct dt_record_run *run, struct dt_data *data, struct dt_reco
 	code = dt_record(&how, recording, err);
 	if (code)
 		dt_data_remove(data);
+	else if (data->full)
+		dt_record_tell(run, "'%.400s' cannot be written now: %s; it is recorded to %s", run->output,
+			       strerror(data->full), data->path);
 	return code;
 }
 

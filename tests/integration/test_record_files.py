@@ -363,19 +363,31 @@ def test_a_result_for_which_there_is_no_room():
         assert (here / "other" / "a.svg").read_text() == "of somebody else"
 
 
-def test_a_disk_that_is_full_from_the_beginning():
+@each(["svg", "darter"])
+def test_a_disk_that_is_full_from_the_beginning(kind):
+    """The data goes to another place from the start; the result is written if there is room by then."""
     need_root()
     need_program("mount")
-    with target(SYSTEM, "hum.py") as program, folder() as here:
-        disk = here / "disk"
-        disk.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk], check=True)
-        try:
-            (disk / "ballast").write_bytes(b"x" * 4096)
-            done = darter("record", "-o", disk / "a.svg", program.pid, check=1)
-            assert "No space left on device" in done.stderr and names(disk) == {"ballast"}, done.stderr
-        finally:
-            subprocess.run(["umount", disk], check=True)
+    with target(SYSTEM, "hum.py") as program, folder() as here, full_disk(here) as fill:
+        disk, other = here / "disk", here / "other"
+        other.mkdir()
+        fill()
+        for room in (False, True):
+            with Recorder(["-o", f"disk/a.{kind}", program.pid], here, env={"TMPDIR": str(other)}) as recorder:
+                told = f"'disk/a.{kind}' cannot be written now: No space left on device; it is recorded to {other}/"
+                recorder.wait_said(told)
+                (data,) = other.iterdir()
+                wait_recorded(data, program.pid)
+                assert names(disk) == {"ballast"}
+                if room:
+                    os.truncate(disk / "ballast", 0)
+                recorder.end(check=0 if room else 1)
+                if not room:
+                    assert f"The recording is kept in {data}" in recorder.errors, recorder.errors
+                    told_command(recorder.errors, here)
+                    for file in other.iterdir():
+                        file.unlink()
+        assert names(disk) == {"ballast", f"a.{kind}"} and not names(other)
 
 
 def test_a_limit_of_file_sizes():
