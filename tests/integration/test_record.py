@@ -13,7 +13,7 @@ import time
 
 import schema
 from harness import (DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, children, darter, each, on_terminal, process_state, target,
-                     wait_for)
+                     wait_at_rest, wait_for)
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
 
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
@@ -483,6 +483,48 @@ def test_what_a_program_leaves_behind_after_the_duration():
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+
+
+# Tells each SIGTERM, and ends with its input.
+TELLS = """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *_: print("got it", flush=True))
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+# As timeout does it: one signal for the command, and one for the group.
+TO_THE_GROUP = """
+import os, signal, subprocess, sys
+os.setpgid(0, 0)
+process = subprocess.Popen(sys.argv[1:], close_fds=False)
+sys.stdin.readline()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.kill(process.pid, signal.SIGTERM)
+os.kill(0, signal.SIGTERM)
+sys.exit(process.wait())
+"""
+
+
+def test_a_signal_to_the_group_reaches_the_program_once():
+    with folder() as here:
+        ours, programs = os.pipe()
+        process = subprocess.Popen([SYSTEM.path, "-c", TO_THE_GROUP, DARTER, "record", "-q", "-o", here / "a.darter", "--", "sh", "-c",
+                                    f'exec "$@" <&{ours}', "sh", *SYSTEM.argv, "-c", TELLS],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[ours], text=True)
+        try:
+            assert process.stdout.readline() == "ready\n"
+            print("now", file=process.stdin, flush=True)
+            assert process.stdout.readline() == "got it\n"
+            (recorder,) = children(process.pid)
+            # Once it rests it has passed on what there was.
+            wait_at_rest(recorder)
+            os.write(programs, b"end\n")
+            assert process.communicate(timeout=DEADLINE)[0] == "" and process.returncode == 0
+        finally:
+            os.close(programs)
+            os.close(ours)
+            process.kill()
 
 
 def test_who_joins_and_who_ends_is_told():
