@@ -238,6 +238,11 @@ DT_API int dt_record(const struct dt_record_options *options, struct dt_recordin
  * there yet; then it is to be called again, for others in between. */
 DT_API int dt_record_add(struct dt_recording *recording, int pid, double seconds, struct dt_error *err);
 
+/* The same for a process that goes on from another recording, which has it and stays as it is. One that is just
+ * becoming another program (exec) is in this one, too, and is asked for until it is Python again. */
+DT_API int dt_record_add_from(struct dt_recording *recording, const struct dt_recording *last, int pid, double seconds,
+			      struct dt_error *err);
+
 /* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
  * at most. What has ended by then is told to `ended` (may be NULL); so is a process the memory of which does not come,
  * with DT_ERUNTIME: it is not recorded any more. 0, DT_EMEMORY, or DT_ERUNTIME if the recording cannot go on: most

@@ -128,7 +128,7 @@ static int check(struct dt_record_command *o, struct dt_error *err)
 	if (o->showing.selecting.common.json && to_stdout)
 		return dt_fail(err, DT_EUSAGE, "--json and %s are two results for stdout: only one can be written",
 			       output ? "-o -" : "-f text");
-	return 0;
+	return to_stdout || o->showing.selecting.common.json ? dt_output_check(err) : 0;
 }
 
 static void defaults(void *options)
@@ -249,7 +249,8 @@ static const struct dt_exits exits = {
     .besides =
 	"With several processes it is the code of the first error; the others are recorded all the same.\n\n"
 	"With a program behind -- it is the program's own: its exit code, or 128 plus the number of the signal that "
-	"ended it; also if there was no Python in it, and so no output: that is said, also with -q. If it could not be "
+	"ended it; also if there was no Python in it, and so no output: that is said, also with -q. It is 1 if the "
+	"result goes to stdout and cannot be written there. If it could not be "
 	"started: 4 if there is none, 3 if it may not be executed.",
 };
 

@@ -30,6 +30,8 @@ struct dt_program {
 /* To be called first: from now on descendants of the program are known also when their parents have ended. Not where we
  * have children of somebody else's making, from before an exec: nobody could tell them apart. */
 void dt_program_adopt(struct dt_program *program);
+/* Nothing is recorded any more: nobody else need become our child. */
+void dt_program_adopt_no_more(const struct dt_program *program);
 /* Makes the process, which waits: it has nothing of what a recording does to us. */
 int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *const *words);
 /* The program begins in it. DT_ENOTFOUND, DT_EPERMISSION or DT_ERUNTIME if it cannot. */
@@ -48,10 +50,11 @@ struct dt_data {
 	char *path; /* NULL: none */
 	int fd;
 	bool final; /* it is the output itself */
+	int full;   /* why it is not beside the output, whose disk is full from the beginning; 0: it is not so */
 };
 
 /* output: where the result goes, NULL: to no file. The data goes to the output itself if it is to be a recording and
- * there is none yet, else beside it, or to a directory for temporary files if it has no place. */
+ * there is none yet, else beside it, or to a directory for temporary files if it has no place or its disk is full. */
 int dt_data_open(struct dt_data *data, const char *output, bool recording, struct dt_error *err);
 
 /* Takes all that was written to another place, and goes on there. DT_ERUNTIME if there is none. */
@@ -87,6 +90,7 @@ struct dt_record_run {
 	char *stem;      /* what made names begin with */
 	time_t named_at; /* the last of them, */
 	unsigned named;  /* and its number within the second */
+	bool claimed;    /* the file of a made name is ours */
 	char **files;    /* results that are there, oldest first */
 	size_t file_count;
 	bool to_stdout;
@@ -99,7 +103,7 @@ struct dt_record_run {
 	int roots[2]; /* the program, and we who adopt what it leaves behind */
 	int *members; /* pids that are recorded */
 	size_t member_count, joined;
-	size_t given_up; /* that joined and could not be recorded to their end */
+	size_t ended; /* of those that have joined; the others are dropped, or recorded now */
 	struct dt_failures failures;
 	struct dt_failure pending; /* told at the end if nobody has joined */
 	uint64_t pending_ns;       /* until when Python that is just starting is waited for */
@@ -116,7 +120,8 @@ struct dt_record_run {
 int dt_record_choose(struct dt_record_run *run, struct dt_error *err);
 void dt_record_join_all(struct dt_record_run *run);
 void dt_record_join_new(struct dt_record_run *run);
-void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording);
+/* All go on in the next recording. False: none of them can, and they stay in this one. */
+bool dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording);
 bool dt_record_is_over(const struct dt_record_run *run);
 /* Whether others than the program are recorded. */
 bool dt_record_has_children(const struct dt_record_run *run);
@@ -131,6 +136,9 @@ int dt_record_await(struct dt_record_run *run, struct dt_error *err);
 int dt_record_name_output(struct dt_record_run *run, struct dt_error *err);
 /* The process that a made name speaks of may have become another program since: a shell has become Python. */
 void dt_record_name_anew(struct dt_record_run *run);
+/* Before a result is written: makes sure that a made name is nobody else's, or makes the next one. True if there is an
+ * empty file of that name now, to be removed if nothing comes of it. */
+bool dt_record_claim_name(struct dt_record_run *run);
 
 /* What becomes of it (record_results.c). */
 int dt_record_begin(struct dt_record_run *run, struct dt_error *err);

@@ -14,9 +14,10 @@
 #include "cli/record.h"
 #include "cli/result_file.h"
 
-#define PART ".part.darter"
-#define MOST 1000 /* names that are tried */
-#define COPY ((size_t)64 << 10)
+#define PART  ".part.darter"
+#define MOST  1000 /* names that are tried */
+#define COPY  ((size_t)64 << 10)
+#define PROBE 4096
 
 /* Directories where something may be written, from the best on; NULL behind the last. */
 static const char *place(size_t i)
@@ -70,18 +71,52 @@ static int open_anywhere(struct dt_data *data, struct dt_error *err)
 	return DT_ERUNTIME;
 }
 
-static int cannot_open(const char *path, int why, struct dt_error *err)
+static bool is_full(int why)
 {
-	dt_fail(err, DT_ERUNTIME, "'%.400s' cannot be written: %s", path, strerror(why));
-	dt_hint(err, "give a file in a directory where you may write, with '-o FILE'");
+	return why == ENOSPC || why == EDQUOT;
+}
+
+/* A directory may have room for a file where there is none for a byte in it. 0, or why the disk is full; what else may
+ * be the matter is found by who writes. */
+static int fullness(int fd)
+{
+	static const char probe[PROBE];
+	int why = pwrite(fd, probe, sizeof(probe), 0) < 0 ? errno : 0;
+
+	if (ftruncate(fd, 0) < 0 && !why)
+		why = errno;
+	return is_full(why) ? why : 0;
+}
+
+/* A disk that is full from the beginning is none of those: the first one that has room. */
+static int open_with_room(struct dt_data *data)
+{
+	const char *folder;
+
+	for (size_t i = 0; (folder = place(i)); i++) {
+		if (!*folder || open_in(data, folder) < 0)
+			continue;
+		if (!fullness(data->fd))
+			return 0;
+		dt_data_remove(data);
+	}
 	return DT_ERUNTIME;
 }
 
-/* OUTPUT.part.darter, or if there is one already OUTPUT.part-2.darter and so on. */
-static int open_beside(struct dt_data *data, const char *output, struct dt_error *err)
+static int cannot_open(const char *path, int why, struct dt_error *err)
+{
+	dt_fail(err, DT_ERUNTIME, "'%.400s' cannot be written: %s", path, strerror(why));
+	dt_hint(err, "%s, with '-o FILE'",
+		is_full(why) ? "make room there, or give a file on another disk"
+			     : "give a file in a directory where you may write");
+	return DT_ERUNTIME;
+}
+
+/* OUTPUT.part.darter, or if there is one already OUTPUT.part-2.darter and so on. 0 or -errno. */
+static int open_beside(struct dt_data *data, const char *output)
 {
 	struct dt_buf name = DT_BUF_INIT;
-	int fd = -1, code;
+	int fd = -1, why = 0;
 
 	for (unsigned i = 1; fd < 0 && i <= MOST; i++) {
 		dt_buf_clear(&name);
@@ -92,29 +127,36 @@ static int open_beside(struct dt_data *data, const char *output, struct dt_error
 		errno = ENOMEM;
 		if (!name.failed)
 			fd = open(name.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd < 0 && errno != EEXIST)
+		why = errno;
+		if (fd < 0 && why != EEXIST)
 			break;
 	}
-	code = fd < 0 ? cannot_open(output, errno, err) : take(data, name.data, fd);
-	if (code == DT_EMEMORY)
-		dt_fail(err, code, "out of memory");
+	if (fd >= 0)
+		why = take(data, name.data, fd) ? ENOMEM : 0;
 	dt_buf_release(&name);
-	return code;
+	return -why;
 }
 
 int dt_data_open(struct dt_data *data, const char *output, bool recording, struct dt_error *err)
 {
-	int fd, code;
+	int fd, why;
 
 	*data = (struct dt_data){.fd = -1};
 	if (!output || dt_result_special(output))
 		return open_anywhere(data, err);
 	fd = recording ? open(output, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-	if (fd < 0)
-		return open_beside(data, output, err);
-	code = take(data, output, fd);
-	data->final = code == 0;
-	return code ? dt_fail(err, code, "out of memory") : 0;
+	why = fd < 0 ? -open_beside(data, output) : take(data, output, fd) ? ENOMEM : 0;
+	data->final = fd >= 0 && !why;
+	if (!why) {
+		why = fullness(data->fd);
+		if (why)
+			dt_data_remove(data);
+	}
+	if (is_full(why) && open_with_room(data) == 0) {
+		data->full = why;
+		return 0;
+	}
+	return why ? cannot_open(output, why, err) : 0;
 }
 
 static bool copy(int from, int to)

@@ -139,23 +139,9 @@ void dt_record_join_new(struct dt_record_run *run)
 	}
 }
 
-/* All of them join another recording. Meanwhile both must not run out of room; who has ended is told later. */
-void dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording)
+static bool has_ended(const struct dt_error *why)
 {
-	for (size_t i = 0; i < run->member_count;) {
-		int pid = run->members[i], code = dt_record_add(recording, pid, FIRST_WAIT_S, NULL);
-
-		if (i % DRAIN_EVERY == DRAIN_EVERY - 1) {
-			dt_record_flush(run->recording, NULL);
-			dt_record_flush(recording, NULL);
-		}
-		if (code == 0) {
-			i++;
-			continue;
-		}
-		dt_arrivals_told(run->arrivals, pid, code);
-		leave(run, pid);
-	}
+	return why->code == DT_EENDED || why->code == DT_ENOTFOUND;
 }
 
 void dt_record_member_ended(void *context, int pid, const struct dt_error *why)
@@ -164,12 +150,41 @@ void dt_record_member_ended(void *context, int pid, const struct dt_error *why)
 
 	leave(run, pid);
 	dt_arrivals_told(run->arrivals, pid, why->code);
-	if (why->code != DT_EENDED && why->code != DT_ENOTFOUND && why->code != DT_ENOTPYTHON) {
-		run->given_up++;
+	run->ended += has_ended(why);
+	if (!has_ended(why) && why->code != DT_ENOTPYTHON)
 		fail(run, pid, why);
-	} else if (run->common->verbose && pid != run->roots[0]) {
+	else if (run->common->verbose && pid != run->roots[0])
 		dt_record_tell(run, "%s", why->message);
+}
+
+/* Meanwhile both must not run out of room. Those that cannot go on are told once it is known whether others do. */
+bool dt_record_join_again(struct dt_record_run *run, struct dt_recording *recording)
+{
+	size_t count = run->member_count, failed = 0;
+	dt_auto_free struct dt_failure *failures = calloc(count + 1, sizeof(*failures));
+	bool on;
+
+	if (!failures)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct dt_failure *failure = &failures[failed];
+
+		failure->pid = run->members[i];
+		if (dt_record_add_from(recording, run->recording, failure->pid, FIRST_WAIT_S, &failure->error) < 0)
+			failed++;
+		if (i % DRAIN_EVERY == DRAIN_EVERY - 1) {
+			dt_record_flush(run->recording, NULL);
+			dt_record_flush(recording, NULL);
+		}
 	}
+	on = failed < count || !count;
+	for (size_t i = 0; i < failed; i++) {
+		if (on)
+			dt_record_member_ended(run, failures[i].pid, &failures[i].error);
+		else if (!has_ended(&failures[i].error))
+			fail(run, failures[i].pid, &failures[i].error);
+	}
+	return on;
 }
 
 bool dt_record_has_children(const struct dt_record_run *run)

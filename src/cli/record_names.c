@@ -1,4 +1,6 @@
 /* The names of results: as they were given, or made from program, process id and time. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -19,10 +21,9 @@ static void put_time(struct dt_buf *name, time_t now)
 		      local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-/* A name with the time in it, which no file has and none of this run had; a number tells those of one second apart. */
-static char *timed_name(struct dt_record_run *run, const char *extension)
+/* A name with a time in it, which no file has and none of this run had; a number tells those of one second apart. */
+static char *timed_name(struct dt_record_run *run, time_t now, const char *extension)
 {
-	time_t now = time(NULL);
 	unsigned first = now == run->named_at ? run->named + 1 : 1;
 	struct dt_buf name = DT_BUF_INIT, whole = DT_BUF_INIT;
 	char *copy;
@@ -95,12 +96,13 @@ int dt_record_name_output(struct dt_record_run *run, struct dt_error *err)
 	if (run->to_stdout)
 		return 0;
 	free(run->output);
+	run->claimed = false;
 	if (!run->stem)
 		run->stem = make_stem(run);
 	if (output && command->rotate == 0)
 		run->output = strdup(output);
 	else
-		run->output = run->stem ? timed_name(run, extension_of(run)) : NULL;
+		run->output = run->stem ? timed_name(run, time(NULL), extension_of(run)) : NULL;
 	return run->output ? dt_result_check(run->output, err) : dt_fail(err, DT_EMEMORY, "out of memory");
 }
 
@@ -118,10 +120,37 @@ void dt_record_name_anew(struct dt_record_run *run)
 	free(run->stem);
 	run->stem = stem;
 	run->named_at = 0;
-	output = timed_name(run, extension_of(run));
+	output = timed_name(run, time(NULL), extension_of(run));
 	if (!output)
 		return;
 	free(run->output);
 	run->output = output;
+	run->claimed = false;
 	run->data.final = false; /* it gets its name at the end */
+}
+
+/* Another darter may have made the same name in the same second, and have written its result meanwhile: who makes the
+ * file first has the name. */
+bool dt_record_claim_name(struct dt_record_run *run)
+{
+	const struct dt_record_command *command = run->command;
+
+	if (run->to_stdout || run->claimed || run->data.final || (command->showing.output && command->rotate == 0))
+		return false;
+	for (unsigned i = 0; i < MOST; i++) {
+		int fd = open(run->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		char *next;
+
+		if (fd >= 0) {
+			close(fd);
+			run->claimed = true;
+			return true;
+		}
+		next = errno == EEXIST ? timed_name(run, run->named_at, extension_of(run)) : NULL;
+		if (!next)
+			return false; /* who writes the result finds out why */
+		free(run->output);
+		run->output = next;
+	}
+	return false;
 }

@@ -56,6 +56,12 @@ void dt_program_adopt(struct dt_program *program)
 		program->adopts = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
+void dt_program_adopt_no_more(const struct dt_program *program)
+{
+	if (program->adopts)
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 bool dt_program_has_heirs(const struct dt_program *program)
 {
 	siginfo_t info;
@@ -177,8 +183,15 @@ bool dt_program_ended(struct dt_program *program)
 	return reap(program, WNOHANG);
 }
 
+/* Those that were adopted are waited for, too: an end of which nobody takes notice stays in the table of processes. */
 void dt_program_await(struct dt_program *program)
 {
+	siginfo_t info;
+
+	while (program->adopts && !reap(program, WNOHANG)) {
+		dt_program_has_heirs(program);
+		waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | __WNOTHREAD);
+	}
 	while (!reap(program, 0))
 		;
 }

@@ -51,6 +51,9 @@ static int begin(struct dt_record_run *run, struct dt_data *data, struct dt_reco
 	code = dt_record(&how, recording, err);
 	if (code)
 		dt_data_remove(data);
+	else if (data->full)
+		dt_record_tell(run, "'%.400s' cannot be written now: %s; it is recorded to %s", run->output,
+			       strerror(data->full), data->path);
 	return code;
 }
 
@@ -83,10 +86,18 @@ static void guard(struct dt_record_run *run, const char *temporary)
 	dt_signals_at_once(words, temporary, DT_EXIT_FAILED, run->reason != NULL);
 }
 
+/* A name that was claimed for nothing. */
+static void give_up_name(struct dt_record_run *run)
+{
+	unlink(run->output);
+	run->claimed = false;
+}
+
 static int write_output(struct dt_record_run *run, bool ended, struct dt_error *err)
 {
 	struct dt_result_file result;
 	char warning[DT_WARNING_SIZE] = "";
+	bool claimed;
 	int code;
 
 	guard(run, NULL);
@@ -98,10 +109,15 @@ static int write_output(struct dt_record_run *run, bool ended, struct dt_error *
 	}
 	/* From its name on it is written, whatever comes. */
 	dt_signals_not_at_once();
+	claimed = code == 0 && dt_record_claim_name(run);
+	if (claimed)
+		code = dt_result_name(&result, run->output, err);
 	if (code)
 		dt_result_abandon(&result);
 	else
 		code = dt_result_commit(&result, err);
+	if (code && claimed)
+		give_up_name(run);
 	if (ended && code == 0 && warning[0])
 		dt_record_tell(run, "%s", warning);
 	return code;
@@ -110,9 +126,15 @@ static int write_output(struct dt_record_run *run, bool ended, struct dt_error *
 /* A recording that was written beside its name only has to get it. */
 static int rename_output(struct dt_record_run *run, struct dt_error *err)
 {
+	bool claimed;
+
 	dt_signals_not_at_once();
-	if (rename(run->data.path, run->output) < 0)
-		return write_output(run, true, err); /* it is on another disk, or the output is no file */
+	claimed = dt_record_claim_name(run);
+	if (dt_result_take(run->data.path, run->data.fd, run->output) < 0) {
+		if (claimed)
+			give_up_name(run);
+		return write_output(run, true, err);
+	}
 	free(run->data.path);
 	run->data.path = strdup(run->output);
 	run->data.final = true;
@@ -295,7 +317,15 @@ void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_s
 	sum->cpu_ns += status->cpu_ns;
 }
 
-/* The next recording begins before the last one ends: nothing is missed. If it cannot, the last one goes on. */
+static void keep_output(struct dt_record_run *run, const struct dt_record_run *old)
+{
+	free(run->output);
+	run->output = old->output;
+	run->claimed = old->claimed;
+}
+
+/* The next recording begins before the last one ends: nothing is missed. If it cannot, or if nobody can be in it (both
+ * together need twice the descriptors), the last one goes on. */
 void dt_record_rotate(struct dt_record_run *run)
 {
 	struct dt_recording *recording;
@@ -310,11 +340,17 @@ void dt_record_rotate(struct dt_record_run *run)
 	run->output = NULL;
 	if (dt_record_name_output(run, &err) || begin(run, &data, &recording, &err)) {
 		report(run, &err);
-		free(run->output);
-		run->output = old.output;
+		keep_output(run, &old);
 		return;
 	}
-	dt_record_join_again(run, recording);
+	if (!dt_record_join_again(run, recording)) {
+		dt_record_free(recording);
+		dt_data_remove(&data);
+		keep_output(run, &old);
+		if (run->failures.count > old.failures.count)
+			dt_record_tell(run, "no new file is begun: it goes on in %s", run->output);
+		return;
+	}
 	dt_record_finish(&old, false);
 	dt_record_tend(old.recording, 0, dt_record_member_ended, run, NULL);
 	dt_record_status(old.recording, &status);

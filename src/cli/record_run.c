@@ -178,9 +178,13 @@ static void tell_end(struct dt_record_run *run)
 {
 	if (!run->joined)
 		tell_nothing(run);
-	else if (!strcmp(run->reason, "ended") && run->given_up)
-		dt_record_tell(run, "no process is left to be recorded");
-	else if (!strcmp(run->reason, "ended"))
+	else if (strcmp(run->reason, "ended") != 0)
+		return;
+	else if (run->ended < run->joined && run->joined == 1)
+		dt_record_tell(run, "the process is no longer recorded");
+	else if (run->ended < run->joined)
+		dt_record_tell(run, "no process is recorded any more; %zu of %zu ended", run->ended, run->joined);
+	else
 		dt_record_tell(run, run->joined == 1 ? "the process ended" : "all %zu processes ended", run->joined);
 }
 
@@ -280,6 +284,7 @@ int dt_record_run(const struct dt_record_command *command)
 	if (run.common->json)
 		put_json(&run);
 	if (command->program && run.program.pid) {
+		dt_program_adopt_no_more(&run.program);
 		dt_record_tell(&run, "'%s' goes on; it is waited for", command->program[0]);
 		dt_program_await(&run.program);
 	}

@@ -80,6 +80,28 @@ static mode_t mode_for(const char *path)
 	return stat(path, &st) == 0 ? st.st_mode & 07777 : ORDINARY & ~mask;
 }
 
+/* A link stays what it is: the file behind it is replaced. NULL: out of memory. */
+static char *behind_links(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? real : strdup(path);
+}
+
+int dt_result_take(const char *from, int fd, const char *path)
+{
+	dt_auto_free char *real = behind_links(path);
+
+	if (!real)
+		return -ENOMEM;
+	if (dt_result_special(real))
+		return -EINVAL;
+	/* Where it may not be set, by who does not own the file, it stays as it is. */
+	if (fchmod(fd, mode_for(real)) < 0 && errno != EPERM)
+		return -errno;
+	return fsync(fd) < 0 || rename(from, real) < 0 ? -errno : 0;
+}
+
 static int open_beside(struct dt_result_file *result, struct dt_error *err)
 {
 	struct dt_buf name = DT_BUF_INIT;
@@ -115,10 +137,7 @@ int dt_result_open(struct dt_result_file *result, const char *path, struct dt_er
 	*result = (struct dt_result_file){0};
 	if (code)
 		return code;
-	/* A link stays what it is: the file behind it is replaced. */
-	result->path = realpath(path, NULL);
-	if (!result->path)
-		result->path = strdup(path);
+	result->path = behind_links(path);
 	if (!result->path)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	if (dt_result_special(result->path)) {
@@ -130,6 +149,17 @@ int dt_result_open(struct dt_result_file *result, const char *path, struct dt_er
 	if (code)
 		dt_result_abandon(result);
 	return code;
+}
+
+int dt_result_name(struct dt_result_file *result, const char *path, struct dt_error *err)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	free(result->path);
+	result->path = copy;
+	return 0;
 }
 
 int dt_result_commit(struct dt_result_file *result, struct dt_error *err)

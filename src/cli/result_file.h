@@ -23,8 +23,15 @@ bool dt_result_special(const char *path);
 
 int dt_result_open(struct dt_result_file *result, const char *path, struct dt_error *err);
 
+/* It gets another name, in the same directory. */
+int dt_result_name(struct dt_result_file *result, const char *path, struct dt_error *err);
+
 /* It is whole. On failure it is abandoned. */
 int dt_result_commit(struct dt_result_file *result, struct dt_error *err);
+
+/* Makes a result of a file that is whole, and open as fd, by giving it the name. 0, or -errno where that is not
+ * possible: it is on another disk, or the result is no ordinary file. */
+int dt_result_take(const char *from, int fd, const char *path);
 
 /* Takes away what was written. Does nothing after a commit. */
 void dt_result_abandon(struct dt_result_file *result);

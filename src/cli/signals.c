@@ -2,19 +2,24 @@
 #include "cli/signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "cli/standing.h"
 
-#define SAME_NS UINT64_C(300000000) /* in which several signals are one: who ends a group sends some */
+#define SAME_NS     UINT64_C(300000000) /* in which several signals are one: who ends a group sends some */
+#define GROUP_TRIES 10                  /* in which a sender may turn out to have meant the group, */
+#define GROUP_NS    1000000             /* each after so long */
 
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD, SIGQUIT, SIGXFSZ, SIGPIPE};
 
@@ -59,11 +64,56 @@ static void ask_for_end(int number, bool group)
 		asked_ns = now;
 	if (handed_on)
 		program_asked = 1;
-	/* What the kernel sends to a whole group has reached the program already. */
+	/* What is sent to a whole group has reached the program already. */
 	if (handed_on && !group)
 		kill(handed_on, number);
 	else if (!handed_on)
 		end_signal = number;
+}
+
+/* Whether a process ignores a signal, by a line of its status: "SigIgn:\t0000000000001000". */
+static bool ignores(pid_t pid, int number)
+{
+	char text[4096], digit[2] = "";
+	const char *line;
+	size_t at = (size_t)(number - 1) / 4, digits;
+	ssize_t length;
+	int fd;
+
+	snprintf(text, sizeof(text), "/proc/%d/status", (int)pid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	line = strstr(text, "\nSigIgn:\t");
+	if (!line)
+		return false;
+	line += strlen("\nSigIgn:\t");
+	digits = strspn(line, "0123456789abcdef");
+	if (at >= digits)
+		return false;
+	digit[0] = line[digits - 1 - at];
+	return (strtoul(digit, NULL, 16) >> ((number - 1) % 4)) & 1;
+}
+
+/* A signal does not tell whether it was sent to us or to all of our group, and in a script all processes are of one
+ * group. But who sends a signal to its own group and goes on has to ignore it, as timeout(1) does, which sends it to us
+ * alone a moment before. */
+static bool sent_to_group(const siginfo_t *info, int number)
+{
+	pid_t group = getpgrp();
+
+	if (info->si_code > 0)
+		return true;
+	if (!handed_on || info->si_pid <= 0 || getpgid(info->si_pid) != group || getpgid(handed_on) != group)
+		return false;
+	for (int i = 0; i < GROUP_TRIES; i++) {
+		if (ignores(info->si_pid, number))
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = GROUP_NS}, NULL);
+	}
+	return false;
 }
 
 static void note(int number, siginfo_t *info, void *context)
@@ -74,7 +124,7 @@ static void note(int number, siginfo_t *info, void *context)
 	if (number == SIGUSR1)
 		write_wanted = 1;
 	else if (number != SIGCHLD)
-		ask_for_end(number, info->si_code > 0);
+		ask_for_end(number, sent_to_group(info, number));
 	errno = kept;
 }
 

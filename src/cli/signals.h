@@ -18,8 +18,8 @@ void dt_signals_begin(void);
 void dt_signals_restore(void);
 
 /* Signals that would end us and that another process sent to us alone are for this program from now on, and so is one
- * that has come already; to be called with signals blocked. Those that come from the terminal reach it by themselves.
- * 0: there is none any more. */
+ * that has come already; to be called with signals blocked. Those that come from the terminal, or from who sends them
+ * to our group and ignores them himself (timeout), reach it by themselves. 0: there is none any more. */
 void dt_signals_hand_on(pid_t program);
 
 /* True if a signal that asks for the end has come while there was a program, which got it. */

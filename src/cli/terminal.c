@@ -2,6 +2,7 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
@@ -160,6 +161,16 @@ int dt_output_explain(struct dt_error *err)
 		return 0;
 	output_told = true;
 	return dt_fail(err, DT_ERUNTIME, "the result could not be written: %s", strerror(output_errno));
+}
+
+int dt_output_check(struct dt_error *err)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH))
+		return 0;
+	return dt_fail(err, DT_ERUNTIME, "the result cannot be written: stdout is %s",
+		       flags < 0 ? "closed" : "open for reading only");
 }
 
 int dt_output_end(int exit_code)

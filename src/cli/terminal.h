@@ -33,6 +33,10 @@ void dt_output_failed(void);
  * error. */
 int dt_output_end(int exit_code);
 
+/* Whether stdout can be written at all, for who has much to do before: DT_ERUNTIME if it is closed or only to be read.
+ */
+int dt_output_check(struct dt_error *err);
+
 /* Why writing to stdout failed, for who has more to say about it: dt_output_end() does not tell it again. 0: its reader
  * went away. */
 int dt_output_explain(struct dt_error *err);

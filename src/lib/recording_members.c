@@ -37,6 +37,12 @@ static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt
 	return 0;
 }
 
+/* Whether Python may be there in a moment. */
+static bool comes_back(int code)
+{
+	return code == DT_EAGAIN || code == DT_ENOTPYTHON;
+}
+
 static int join(struct dt_recording *r, struct dt_member *member, uint64_t wait_ns, struct dt_error *err)
 {
 	int rc = dt_enlist(r->enlister, member->pid, wait_ns, &member->target, &member->subject, err);
@@ -53,29 +59,85 @@ static int join(struct dt_recording *r, struct dt_member *member, uint64_t wait_
 	return rc;
 }
 
+static struct dt_member *find(const struct dt_recording *r, int pid)
+{
+	struct dt_member *member = r->members;
+
+	while (member && member->pid != pid)
+		member = member->next;
+	return member;
+}
+
+static struct dt_member *new_member(int pid, struct dt_error *err)
+{
+	struct dt_member *member = calloc(1, sizeof(*member));
+
+	if (!member)
+		dt_fail(err, DT_EMEMORY, "out of memory");
+	else
+		member->pid = pid;
+	return member;
+}
+
+static void enter(struct dt_recording *r, struct dt_member *member)
+{
+	member->next = r->members;
+	r->members = member;
+}
+
+static uint64_t wait_of(double seconds)
+{
+	return (uint64_t)(DT_MIN(DT_MAX(seconds, 0.0), MOST_WAIT) * (double)NS_PER_S);
+}
+
 int dt_record_add(struct dt_recording *r, int pid, double seconds, struct dt_error *err)
 {
-	double wait = DT_MIN(DT_MAX(seconds, 0.0), MOST_WAIT);
 	struct dt_member *member;
 	int rc;
 
 	if (pid <= 0)
 		return dt_fail(err, DT_EUSAGE, "%d is not a process id", pid);
-	for (member = r->members; member; member = member->next)
-		if (member->pid == pid)
-			return 0;
-	member = calloc(1, sizeof(*member));
+	if (find(r, pid))
+		return 0;
+	member = new_member(pid, err);
 	if (!member)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
-	member->pid = pid;
-	rc = join(r, member, (uint64_t)(wait * (double)NS_PER_S), err);
-	if (rc < 0) {
+		return DT_EMEMORY;
+	rc = join(r, member, wait_of(seconds), err);
+	if (rc < 0)
 		free(member);
-		return rc;
+	else
+		enter(r, member);
+	return rc;
+}
+
+int dt_record_add_from(struct dt_recording *r, const struct dt_recording *last, int pid, double seconds,
+		       struct dt_error *err)
+{
+	const struct dt_member *before = find(last, pid);
+	struct dt_member *member;
+	int rc;
+
+	if (!before || find(r, pid))
+		return dt_record_add(r, pid, seconds, err);
+	member = new_member(pid, err);
+	if (!member)
+		return DT_EMEMORY;
+	if (before->target) {
+		rc = join(r, member, wait_of(seconds), &member->err);
+		member->lost_ns = dt_clock_ns();
+	} else { /* it is asked for already, since then */
+		rc = DT_EAGAIN;
+		member->err = before->err;
+		member->lost_ns = before->lost_ns;
 	}
-	member->next = r->members;
-	r->members = member;
-	return 0;
+	if (rc == 0 || comes_back(rc)) {
+		enter(r, member);
+		return 0;
+	}
+	if (err)
+		*err = member->err;
+	free(member);
+	return rc;
 }
 
 /* Takes a member out of the list. */
@@ -188,7 +250,7 @@ void dt_members_retry(struct dt_recording *r, dt_record_ended_fn *ended, void *c
 		if (member->target || (!all && now - member->lost_ns > HASTE_NS))
 			continue;
 		rc = join(r, member, BECOME_NS, &member->err);
-		if (rc == 0 || ((rc == DT_EAGAIN || rc == DT_ENOTPYTHON) && now - member->lost_ns < BECOMING_NS))
+		if (rc == 0 || (comes_back(rc) && now - member->lost_ns < BECOMING_NS))
 			continue;
 		if (ended)
 			ended(context, member->pid, &member->err);

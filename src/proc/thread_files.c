@@ -2,11 +2,15 @@
 #include "proc/thread_files.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "proc/dir.h"
 
 #define TEXT_LIMIT 1024 /* of the longest of them, stat */
+#define LEFT_FREE  32   /* descriptors, for all else that has to be opened: by looks, by those who join, for results */
 
 void dt_thread_files_init(struct dt_thread_files *files, const struct dt_proc *proc, int tid)
 {
@@ -28,23 +32,41 @@ void dt_thread_files_release(struct dt_thread_files *files)
 	close_file(&files->booked);
 }
 
-/* Reads through *fd. -EMFILE: it could not be kept open, the caller asks in the other way. */
+/* Descriptors from this number on are not kept. The limit is asked for once: it may be raised before, not after. */
+static int keep_below(void)
+{
+	static _Atomic int known; /* the number, and 1 so that it is not 0 */
+	struct rlimit limit;
+	rlim_t most = INT_MAX - 1;
+
+	if (known)
+		return known - 1;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		most = DT_MIN(limit.rlim_cur, most);
+	known = (int)(most > LEFT_FREE ? most - LEFT_FREE : 0) + 1;
+	return known - 1;
+}
+
 static ssize_t read_now(const struct dt_thread_files *files, int *fd, const char *name, char text[TEXT_LIMIT])
 {
+	int used = *fd;
 	ssize_t got;
 
-	if (*fd < 0) {
-		int opened = dt_thread_open(files->proc, files->tid, name);
-
-		if (opened < 0)
-			return opened == -ENFILE ? -EMFILE : opened;
-		*fd = opened;
-	}
+	if (used < 0)
+		used = dt_thread_open(files->proc, files->tid, name);
+	if (used < 0)
+		return used;
 	do
-		got = pread(*fd, text, TEXT_LIMIT - 1, 0);
+		got = pread(used, text, TEXT_LIMIT - 1, 0);
 	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		got = -errno;
+	if (used < keep_below())
+		*fd = used;
+	else
+		close(used);
 	if (got <= 0)
-		return got < 0 ? -errno : -ESRCH;
+		return got < 0 ? got : -ESRCH;
 	text[got] = '\0';
 	return got;
 }
@@ -54,8 +76,6 @@ int dt_thread_stat_now(struct dt_thread_files *files, struct dt_thread_stat *sta
 	char text[TEXT_LIMIT];
 	ssize_t length = read_now(files, &files->stat, "stat", text);
 
-	if (length == -EMFILE)
-		return dt_thread_stat(files->proc, files->tid, stat);
 	return length < 0 ? (int)length : dt_thread_stat_parse(text, (size_t)length, stat);
 }
 
@@ -64,8 +84,6 @@ int dt_thread_sched_now(struct dt_thread_files *files, struct dt_thread_sched *s
 	char text[TEXT_LIMIT];
 	ssize_t length = read_now(files, &files->sched, "schedstat", text);
 
-	if (length == -EMFILE)
-		return dt_thread_sched(files->proc, files->tid, sched);
 	return length < 0 ? (int)length : dt_thread_sched_parse(text, (size_t)length, sched);
 }
 
@@ -74,8 +92,6 @@ int dt_thread_call_now(struct dt_thread_files *files, struct dt_thread_call *cal
 	char text[TEXT_LIMIT];
 	ssize_t length = read_now(files, &files->call, "syscall", text);
 
-	if (length == -EMFILE)
-		return dt_thread_call(files->proc, files->tid, call);
 	return length < 0 ? (int)length : dt_thread_call_parse(text, (size_t)length, call);
 }
 

@@ -1,7 +1,8 @@
 /*
  * The files of one thread, kept open: for who asks the kernel about the same thread a thousand times in a second. A
  * descriptor stays bound to its thread: once that has ended every answer is -ESRCH, also when its number is used again.
- * A file is opened when it is first asked for; where that fails for lack of descriptors it is opened for each question.
+ * A file is opened when it is first asked for; where few descriptors are left it is not kept, but opened for each
+ * question.
  */
 #ifndef DT_PROC_THREAD_FILES_H
 #define DT_PROC_THREAD_FILES_H

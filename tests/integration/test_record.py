@@ -1,5 +1,6 @@
 """darter record: who is recorded, programs that are started, signals, what is said, and what is refused."""
 
+import contextlib
 import json
 import os
 import pty
@@ -13,7 +14,7 @@ import time
 import schema
 from darter_file import Recording
 from harness import (DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, children, darter, each, need_program, on_terminal,
-                     process_state, target, wait_for)
+                     process_state, target, wait_at_rest, wait_for)
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
 
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
@@ -482,6 +483,82 @@ def test_a_signal_for_the_program_ends_the_recording():
             child = recorded_child(here, recorder)
             recorder.end(signal.SIGTERM, check=128 + signal.SIGTERM)
             assert process_state(child) == "R" and "the program has ended" not in recorder.errors, recorder.errors
+
+
+# Leaves a process behind at once and another one when it is told to; they end when they are killed.
+LEAVES = """
+import subprocess, sys
+line = "first"
+while line:
+    print(subprocess.run(["sh", "-c", "sleep 1000 > /dev/null 2>&1 & echo $!"], capture_output=True, text=True).stdout, end="", flush=True)
+    line = sys.stdin.readline()
+"""
+
+
+def test_what_a_program_leaves_behind_after_the_duration():
+    """Nobody is adopted any more, and of those who were the end is taken notice of."""
+    with folder() as here:
+        process = subprocess.Popen([DARTER, "record", "--children", "-d", "3", "-o", here / "a.darter", "--", *SYSTEM.argv, "-c",
+                                    LEAVES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        left = []
+        try:
+            left.append(int(process.stdout.readline()))
+            wait_for(lambda: "goes on; it is waited for" in process.stderr.readline(), "the duration is over")
+            process.stdin.write("once more\n")
+            process.stdin.flush()
+            left.append(int(process.stdout.readline()))
+            assert left[1] not in children(process.pid)
+            os.kill(left[0], signal.SIGKILL)
+            wait_for(lambda: left[0] not in children(process.pid), "no zombie is left")
+            process.communicate(timeout=DEADLINE)
+            assert process.returncode == 0
+        finally:
+            process.kill()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+# Tells each SIGTERM, and ends with its input.
+TELLS = """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *_: print("got it", flush=True))
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+# As timeout does it: one signal for the command, and one for the group.
+TO_THE_GROUP = """
+import os, signal, subprocess, sys
+os.setpgid(0, 0)
+process = subprocess.Popen(sys.argv[1:], close_fds=False)
+sys.stdin.readline()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.kill(process.pid, signal.SIGTERM)
+os.kill(0, signal.SIGTERM)
+sys.exit(process.wait())
+"""
+
+
+def test_a_signal_to_the_group_reaches_the_program_once():
+    with folder() as here:
+        ours, programs = os.pipe()
+        process = subprocess.Popen([SYSTEM.path, "-c", TO_THE_GROUP, DARTER, "record", "-q", "-o", here / "a.darter", "--", "sh", "-c",
+                                    f'exec "$@" <&{ours}', "sh", *SYSTEM.argv, "-c", TELLS],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[ours], text=True)
+        try:
+            assert process.stdout.readline() == "ready\n"
+            print("now", file=process.stdin, flush=True)
+            assert process.stdout.readline() == "got it\n"
+            (recorder,) = children(process.pid)
+            # Once it rests it has passed on what there was.
+            wait_at_rest(recorder)
+            os.write(programs, b"end\n")
+            assert process.communicate(timeout=DEADLINE)[0] == "" and process.returncode == 0
+        finally:
+            os.close(programs)
+            os.close(ours)
+            process.kill()
 
 
 def test_who_joins_and_who_ends_is_told():

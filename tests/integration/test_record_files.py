@@ -14,7 +14,7 @@ import subprocess
 import termios
 from pathlib import Path
 
-from harness import DARTER, DEADLINE, SYSTEM, darter, each, need_program, need_root, process_state, skip, target, wait_for
+from harness import DARTER, DEADLINE, SYSTEM, TARGETS, darter, each, need_program, need_root, process_state, skip, target, wait_for
 from recordings import Recorder, folder, functions, processes, wait_recorded
 
 
@@ -61,20 +61,33 @@ def test_an_output_is_replaced_when_the_new_one_is_whole(extension):
             recorder.end()
         assert names(here) == {output.name}
         assert b"the old one" not in output.read_bytes()
+        assert output.stat().st_mode & 0o777 == 0o640
         if extension == "darter":
             assert "spin" in functions(output)
-        else:
-            assert output.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_link_stays_a_link():
+@each(["svg", "darter"])
+def test_a_link_stays_a_link(extension):
     with target(SYSTEM, "hum.py") as program, folder() as here:
-        (here / "real").mkdir()
-        (here / "a.svg").symlink_to("real/b.svg")
-        (here / "real" / "b.svg").write_text("old")
-        darter("record", "-q", "-d", "0.2", "-o", here / "a.svg", program.pid, check=0)
-        assert (here / "a.svg").is_symlink() and "<svg" in (here / "real" / "b.svg").read_text()
-        assert names(here) == {"a.svg", "real"} and names(here / "real") == {"b.svg"}
+        link, file = here / f"a.{extension}", here / "real" / f"b.{extension}"
+        file.parent.mkdir()
+        link.symlink_to(f"real/{file.name}")
+        file.write_text("old")
+        darter("record", "-q", "-d", "0.2", "-o", link, program.pid, check=0)
+        assert link.is_symlink()
+        assert "spin" in functions(file) if extension == "darter" else "<svg" in file.read_text()
+        assert names(here) == {link.name, "real"} and names(file.parent) == {file.name}
+
+
+@each(["svg", "darter"])
+def test_a_result_is_on_the_disk_before_it_gets_its_name(extension):
+    need_program("strace")
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        (here / f"a.{extension}").write_text("old")
+        darter("record", "-q", "-d", "0.2", "-o", here / f"a.{extension}", program.pid, check=0,
+               wrap=("strace", "-f", "-o", here / "trace", "-e", "trace=fsync,rename,renameat,renameat2"))
+        calls = re.findall(r"(fsync|rename)\w*\(", (here / "trace").read_text())
+        assert calls == ["fsync", "rename"], calls
 
 
 def test_devices_and_pipes_are_written_to():
@@ -87,6 +100,35 @@ def test_devices_and_pipes_are_written_to():
         assert "No space left on device" in done.stderr and "The recording is kept in " in done.stderr
         (kept,) = here.iterdir()
         assert str(kept) in done.stderr and "spin" in functions(kept)
+
+
+@each(["darter", "svg"])
+def test_a_pipe_stays_a_pipe(kind):
+    """Also one in the directory where the data is, which could get its name."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        pipe = here / f"a.{kind}"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+            try:
+                darter("record", "-q", "-d", "0.2", "-o", pipe, program.pid, check=0, env={"TMPDIR": str(here)})
+                assert pipe.is_fifo() and names(here) == {pipe.name}
+                (here / "read").write_bytes(reader.communicate(timeout=DEADLINE)[0])
+            finally:
+                reader.kill()
+        assert "spin" in functions(here / "read") if kind == "darter" else b"</svg>" in (here / "read").read_bytes()
+
+
+@each([(["-f", "text"], "closed"), (["-f", "svg", "-o", "-"], "open for reading only"), (["--json"], "closed")])
+def test_a_stdout_that_cannot_be_written_is_found_at_once(case):
+    """Nothing is recorded, and a program is not started."""
+    words, why = case
+    with folder() as here:
+        script = 'exec "$0" "$@" >&-' if why == "closed" else 'exec "$0" "$@" 1< /dev/null'
+        done = subprocess.run(["sh", "-c", script, DARTER, "record", *words, "--", "touch", "started"], cwd=here,
+                              stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+        assert done.returncode == 1, done
+        assert done.stderr == f"darter: the result cannot be written: stdout is {why}\n", done.stderr
+        assert names(here) == set()
 
 
 @each(["text", "svg", "folded", "darter"])
@@ -324,19 +366,31 @@ def test_a_result_for_which_there_is_no_room():
         assert (here / "other" / "a.svg").read_text() == "of somebody else"
 
 
-def test_a_disk_that_is_full_from_the_beginning():
+@each(["svg", "darter"])
+def test_a_disk_that_is_full_from_the_beginning(kind):
+    """The data goes to another place from the start; the result is written if there is room by then."""
     need_root()
     need_program("mount")
-    with target(SYSTEM, "hum.py") as program, folder() as here:
-        disk = here / "disk"
-        disk.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk], check=True)
-        try:
-            (disk / "ballast").write_bytes(b"x" * 4096)
-            done = darter("record", "-o", disk / "a.svg", program.pid, check=1)
-            assert "No space left on device" in done.stderr and names(disk) == {"ballast"}, done.stderr
-        finally:
-            subprocess.run(["umount", disk], check=True)
+    with target(SYSTEM, "hum.py") as program, folder() as here, full_disk(here) as fill:
+        disk, other = here / "disk", here / "other"
+        other.mkdir()
+        fill()
+        for room in (False, True):
+            with Recorder(["-o", f"disk/a.{kind}", program.pid], here, env={"TMPDIR": str(other)}) as recorder:
+                told = f"'disk/a.{kind}' cannot be written now: No space left on device; it is recorded to {other}/"
+                recorder.wait_said(told)
+                (data,) = other.iterdir()
+                wait_recorded(data, program.pid)
+                assert names(disk) == {"ballast"}
+                if room:
+                    os.truncate(disk / "ballast", 0)
+                recorder.end(check=0 if room else 1)
+                if not room:
+                    assert f"The recording is kept in {data}" in recorder.errors, recorder.errors
+                    told_command(recorder.errors, here)
+                    for file in other.iterdir():
+                        file.unlink()
+        assert names(disk) == {"ballast", f"a.{kind}"} and not names(other)
 
 
 def test_a_limit_of_file_sizes():
@@ -379,6 +433,34 @@ def test_what_is_there_is_written(kind):
         assert names(here) == (set() if kind == "text" else {output.name})
         if kind == "darter":
             assert darter("report", output, check=0).stderr == "" and "spin" in functions(output)
+
+
+@each(["svg", "darter"])
+def test_recorders_that_begin_together(kind):
+    """They make the same name in the same second; no result is lost."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        words = [DARTER, "record", "-q", "-d", "0.5", "-f", kind, str(program.pid)]
+        together = [subprocess.Popen(words, cwd=here, stderr=subprocess.PIPE) for _ in range(6)]
+        for recorder in together:
+            errors = recorder.communicate(timeout=DEADLINE)[1]
+            assert recorder.returncode == 0, errors
+        assert len(names(here)) == 6 and all((here / name).stat().st_size for name in names(here)), names(here)
+
+
+def test_a_made_name_that_another_one_has_by_then():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-r", "20", "-f", "svg", program.pid], here) as recorder:
+            recorder.wait_said("recording process")
+            (part,) = names(here)
+            name = part.removesuffix(".part.darter")
+            (here / name).write_text("of somebody else")
+            recorder.send(signal.SIGUSR1)
+            second = name.replace(".svg", "-2.svg")
+            recorder.wait_said(f"written so far to {second}\n")
+            recorder.end()
+            assert f"written to {second}\n" in recorder.errors, recorder.errors
+        assert names(here) == {name, second} and (here / name).read_text() == "of somebody else"
+        assert "<svg" in (here / second).read_text()
 
 
 @each(["svg", "darter"])
@@ -428,3 +510,55 @@ def test_rotation_of_made_names_and_the_sum():
             assert re.fullmatch(rf"hum-{program.pid}-\d{{8}}-\d{{6}}(-\d+)?\.folded", name), name
         total = sum(int(line.rpartition(" ")[2]) for name in document["files"] for line in (here / name).read_text().splitlines())
         assert total > 500000, total  # microseconds
+
+
+# Is told by its input to become a shell, which is told to become Python again.
+AWAY = """
+import os, sys
+def before():
+    print("ready", flush=True)
+    sys.stdin.readline()
+before()
+os.execvp("sh", ["sh", "-c", 'read go; exec "$@"', "sh", *sys.argv[1:]])
+"""
+
+
+def test_a_rotation_while_another_program_begins():
+    """It is no Python for some rotations, and nobody has ended."""
+    with folder() as here:
+        program = subprocess.Popen([*SYSTEM.argv, "-u", "-c", AWAY, *SYSTEM.argv, TARGETS / "hum.py"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        try:
+            program.stdout.readline()
+            with Recorder(["--rotate", "200ms", "-o", "a.darter", program.pid], here) as recorder:
+                recorder.wait_said("recording process")
+                os.write(program.stdin.fileno(), b"away\n")
+                wait_for(lambda: os.readlink(f"/proc/{program.pid}/exe") == os.path.realpath("/bin/sh"), "it is a shell")
+                count = len(names(here))
+                wait_for(lambda: len(names(here)) >= count + 3 or recorder.process.poll() is not None, "three rotations")
+                assert recorder.process.poll() is None, recorder.errors
+                os.write(program.stdin.fileno(), b"back\n")
+                spins = lambda: any("spin" in darter("report", "-q", here / name).stdout for name in names(here))
+                wait_for(spins, "the other program is recorded")
+                recorder.end()
+                assert "ended" not in recorder.errors, recorder.errors
+        finally:
+            program.kill()
+            program.communicate()
+
+
+@each([0, 4, 10])
+def test_a_rotation_for_which_there_are_too_few_descriptors(room):
+    """The recording goes on, in the file that it has."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["--rotate", "1s", "-d", "3", "-o", "a.darter", program.pid], here) as recorder:
+            (file,) = wait_for(lambda: [here / name for name in names(here)], "a file")
+            wait_recorded(file, program.pid)
+            taken = {int(fd) for fd in os.listdir(f"/proc/{recorder.process.pid}/fd")}
+            bound = [fd for fd in range(max(taken) + room + 2) if fd not in taken][room]
+            resource.prlimit(recorder.process.pid, resource.RLIMIT_NOFILE, (bound, bound))
+            recorder.process.communicate(timeout=DEADLINE)
+            assert "the process ended" not in recorder.errors, recorder.errors
+            if len(names(here)) == 1:
+                assert re.search(r"(Too many open files|no more files can be opened)\n", recorder.errors), recorder.errors
+            assert all(processes(here / name) == {program.pid} for name in names(here)), recorder.errors

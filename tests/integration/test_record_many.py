@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from darter_file import Recording
-from harness import SYSTEM, TARGETS, alone, darter, limit, need_program, pageless, record_figure, size, target, wait_for
+from harness import SYSTEM, TARGETS, alone, darter, each, limit, need_program, pageless, record_figure, size, target, wait_for
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
 
 # Has children one after the other, which say who they are and when they began, and live for 50 ms.
@@ -202,6 +202,38 @@ def test_too_few_descriptors():
             assert "no more files can be opened\n" in recorder.errors and "ulimit -Hn" in recorder.errors, recorder.errors
             assert "written to a.svg" in recorder.errors, recorder.errors
         assert "<svg" in (here / "a.svg").read_text()
+
+
+@each([32, 64, 100])
+def test_more_threads_than_descriptors(most):
+    """All of them are recorded to the end."""
+    need_program("zstd")
+    with target(SYSTEM, "crowd.py", "60") as program, folder() as here:
+        with Recorder(["-d", "1", "-o", "a.darter", program.pid], here,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))) as recorder:
+            recorder.end(None)
+            assert "ended" not in recorder.errors and "no more files" not in recorder.errors, recorder.errors
+        recorded = Recording((here / "a.darter").read_bytes())
+        assert len(recorded.threads) == 60, len(recorded.threads)
+
+
+def test_a_process_that_is_dropped_has_not_ended():
+    """It has become another program, which is no Python."""
+    become = "import os, sys; print(1, flush=True); sys.stdin.readline(); os.execvp('sleep', ['sleep', '1000'])"
+    with folder() as here:
+        program = subprocess.Popen([*SYSTEM.argv, "-c", become], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            program.stdout.readline()
+            with Recorder(["-o", "a.darter", program.pid], here) as recorder:
+                recorder.wait_said("recording process")
+                program.stdin.write(b"become\n")
+                program.stdin.flush()
+                recorder.end(None)
+                assert "darter: the process is no longer recorded\n" in recorder.errors, recorder.errors
+                assert "ended" not in recorder.errors, recorder.errors
+        finally:
+            program.kill()
+            program.communicate()
 
 
 @alone
