@@ -18,13 +18,21 @@ static int read_names(void *context, struct dt_mem *image, const struct dt_walk 
 	struct dt_subject *subject = context;
 	struct dt_budget budget = walk->budget;
 
-	subject->name_count = 0;
+	subject->name_groups = 0;
 	if (!subject->names_wanted || !walk->interpreter_count)
 		return 0;
+	subject->names = dt_arena_calloc(arena, walk->interpreter_count, sizeof(*subject->names));
+	if (!subject->names)
+		return 0;
 	budget.steps = NAMES;
-	if (dt_thread_names(image, &subject->python->layout, walk->interpreters[0].address, arena, &budget,
-			    &subject->names, &subject->name_count) < 0)
-		subject->name_count = 0;
+	for (size_t i = 0; i < walk->interpreter_count; i++) {
+		struct dt_subject_names *group = &subject->names[subject->name_groups++];
+
+		group->interpreter = walk->interpreters[i].id;
+		if (dt_thread_names(image, &subject->python->layout, walk->interpreters[i].address, arena, &budget,
+				    &group->names, &group->count) < 0)
+			group->count = 0;
+	}
 	return 0;
 }
 
@@ -133,11 +141,16 @@ static bool tell_code(struct dt_subject *subject, struct dt_ring *ring, const st
 	return true;
 }
 
+/* The one that its own interpreter gives it. A thread state that is lent is not run by the thread that it names. */
 static const char *name_of(const struct dt_subject *subject, const struct dt_recorded *thread)
 {
-	for (size_t i = 0; i < subject->name_count; i++)
-		if (subject->names[i].ident == thread->ident)
-			return subject->names[i].name;
+	for (size_t i = 0; i < subject->name_groups && !thread->lent; i++) {
+		const struct dt_subject_names *group = &subject->names[i];
+
+		for (size_t k = 0; group->interpreter == thread->interpreter && k < group->count; k++)
+			if (group->names[k].ident == thread->ident)
+				return group->names[k].name;
+	}
 	return NULL;
 }
 
@@ -158,7 +171,7 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 	size_t length = name ? strnlen(name, NAME_LIMIT) : 0;
 	struct dt_message_thread *message;
 
-	if (thread->told.known && (!name || mark == thread->told.name))
+	if (thread->told.known && thread->told.tid == thread->tid && (!name || mark == thread->told.name))
 		return true;
 	message = dt_ring_put(ring, sizeof(*message) + length);
 	if (!message)
@@ -166,11 +179,13 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 	*message = (struct dt_message_thread){.head = head(subject, DT_MESSAGE_THREAD, thread->serial),
 					      .tid = (uint64_t)thread->tid,
 					      .ident = thread->ident,
+					      .interpreter = thread->interpreter,
 					      .main = thread->main,
 					      .name_length = (uint32_t)length};
 	if (length)
 		memcpy(message->name, name, length);
 	thread->told.known = true;
+	thread->told.tid = thread->tid;
 	thread->told.name = mark;
 	return true;
 }
@@ -358,7 +373,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	tally->samples += count;
 	good = good &&
 	       tell_round(subject, ring, missing ? span->since_ns - span->began_ns : 0, span->at_ns - span->began_ns);
-	subject->name_count = 0;
+	subject->name_groups = 0;
 	plan_names(subject, began, span->at_ns);
 	note_load(subject, active || spent_ns, good ? spent_ns : 0);
 	if (!good) {
