@@ -65,6 +65,7 @@ struct dt_code_cache {
 	uint8_t head[HEAD_LIMIT];      /* the object being looked at */
 	size_t allowance;              /* left in this look */
 	uint64_t generation;           /* of this look, 0: not known */
+	bool several;                  /* interpreters, which count for themselves */
 	struct kept *checked;          /* found to be true in this look: to be confirmed */
 	struct text_slot texts[TEXT_SLOTS];
 };
@@ -133,7 +134,13 @@ void dt_code_cache_go_on(struct dt_code_cache *cache)
 
 void dt_code_cache_generation(struct dt_code_cache *cache, uint64_t generation)
 {
-	cache->generation = generation;
+	cache->generation = cache->several ? 0 : generation;
+}
+
+void dt_code_cache_several(struct dt_code_cache *cache)
+{
+	cache->several = true;
+	cache->generation = 0;
 }
 
 void dt_code_cache_confirm(struct dt_code_cache *cache)
@@ -291,7 +298,7 @@ static bool still_true(struct dt_code_cache *cache, struct dt_mem *mem, const st
 
 	if (memcmp(kept->head, cache->head + cache->head_start, cache->head_end - cache->head_start) != 0)
 		return false;
-	if (kept->confirmed && version != DT_ABSENT && dt_get32(cache->head + version) != 0)
+	if (kept->confirmed && !cache->several && version != DT_ABSENT && dt_get32(cache->head + version) != 0)
 		return true;
 	if (!same_text(cache, mem, kept->name_object, kept->name_print) ||
 	    !same_text(cache, mem, kept->file_object, kept->file_print))

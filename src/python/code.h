@@ -52,6 +52,10 @@ void dt_code_cache_go_on(struct dt_code_cache *cache);
 void dt_code_cache_confirm(struct dt_code_cache *cache);
 void dt_code_cache_generation(struct dt_code_cache *cache, uint64_t generation);
 
+/* There are, or were, several interpreters, each of which counts for itself: from now on neither versions nor
+ * generations tell anything. */
+void dt_code_cache_several(struct dt_code_cache *cache);
+
 /* The code at an address, read through mem if it is new or changed. The pointer is valid until the next begin. 0,
  * -EFAULT, -EINVAL (no code object), -ENOMEM. */
 int dt_code_get(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t address, const struct dt_code **code);

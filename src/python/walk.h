@@ -47,7 +47,9 @@ struct dt_walk_thread {
 	bool attached;                /* its thread may run Python; false where Python does not tell */
 	struct dt_walk_frame *frames; /* innermost first */
 	size_t frame_count;
-	uint64_t top; /* innermost frame's address */
+	uint64_t top;     /* innermost frame's address */
+	uint64_t c_stack; /* a place on the C stack of the thread that runs them, which was left there when Python was
+			     last entered; 0: no frames, or a version that leaves nothing there (up to 3.10) */
 	enum dt_walk_end end;
 };
 

@@ -225,7 +225,7 @@ static int current_frame(struct dt_mem *mem, const struct dt_layout *layout, uin
 }
 
 static int innermost(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t *top,
-		     struct entry_check *check)
+		     uint64_t *c_stack, struct entry_check *check)
 {
 	uint64_t cframe = 0;
 	int rc;
@@ -239,7 +239,9 @@ static int innermost(struct dt_mem *mem, const struct dt_layout *layout, uint64_
 		*top = 0;
 		return 0;
 	}
-	return current_frame(mem, layout, cframe, top, check);
+	rc = current_frame(mem, layout, cframe, top, check);
+	*c_stack = rc == 0 && *top ? cframe : 0;
+	return rc;
 }
 
 static bool ends_at_base(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t last)
@@ -284,6 +286,8 @@ static int follow(struct dt_mem *mem, const struct dt_layout *layout, struct dt_
 		mark = raw.is_entry;
 		if (is_shim(layout, &raw)) {
 			mark = true;
+			if (!thread->c_stack && chain.count)
+				thread->c_stack = address;
 			if (chain.count)
 				chain.frames[chain.count - 1].entry = true;
 		} else {
@@ -323,8 +327,10 @@ int dt_walk_frames(struct dt_mem *mem, const struct dt_layout *layout, struct dt
 		   struct dt_arena *arena, struct dt_budget *budget, struct dt_walk_thread *thread)
 {
 	struct entry_check check = {0};
-	int rc = innermost(mem, layout, thread->address, &thread->top, &check);
+	int rc;
 
+	thread->c_stack = 0;
+	rc = innermost(mem, layout, thread->address, &thread->top, &thread->c_stack, &check);
 	return rc < 0 ? rc : follow(mem, layout, codes, arena, budget, check, thread);
 }
 

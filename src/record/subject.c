@@ -8,13 +8,14 @@
 #include "python/thread_names.h"
 #include "record/message.h"
 
-#define NAMES      65536
-#define NAMES_NS   UINT64_C(1000000000) /* names are read as often as that: a thread may get another one */
-#define SOON_NS    UINT64_C(50000000)   /* or that, if there are threads without: a pool begins many at once */
-#define NAMES_REST 100                  /* times as long as it took to read them there is none */
-#define SEEK       2                    /* times that a name is looked for: some threads have none */
-#define NAME_LIMIT 1024
-#define TEXT_LIMIT 4096
+#define NAMES       65536
+#define GROUP_SHIFT 32                   /* of the number of an interpreter, above the place of a name in its list */
+#define NAMES_NS    UINT64_C(1000000000) /* names are read as often as that: a thread may get another one */
+#define SOON_NS     UINT64_C(50000000)   /* or that, if there are threads without: a pool begins many at once */
+#define NAMES_REST  100                  /* times as long as it took to read them there is none */
+#define SEEK        2                    /* times that a name is looked for: some threads have none */
+#define NAME_LIMIT  1024
+#define TEXT_LIMIT  4096
 
 static int read_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena)
 {
@@ -22,17 +23,24 @@ static int read_names(void *context, struct dt_mem *image, const struct dt_walk 
 	struct dt_budget budget = walk->budget;
 	uint64_t began;
 
-	subject->name_count = 0;
+	subject->name_groups = 0;
 	if (!subject->names_wanted || !walk->interpreter_count)
 		return 0;
 	began = dt_clock_ns();
+	subject->names = dt_arena_calloc(arena, walk->interpreter_count, sizeof(*subject->names));
+	if (!subject->names || !dt_index_clear(&subject->by_ident, 0))
+		return 0;
 	budget.steps = NAMES;
-	if (dt_thread_names(image, &subject->python->layout, walk->interpreters[0].address, arena, &budget,
-			    &subject->names, &subject->name_count) < 0 ||
-	    !dt_index_clear(&subject->by_ident, subject->name_count))
-		subject->name_count = 0;
-	for (size_t i = 0; i < subject->name_count; i++)
-		dt_index_put(&subject->by_ident, subject->names[i].ident, i);
+	for (size_t i = 0; i < walk->interpreter_count; i++) {
+		struct dt_subject_names *group = &subject->names[subject->name_groups++];
+
+		group->interpreter = walk->interpreters[i].id;
+		if (dt_thread_names(image, &subject->python->layout, walk->interpreters[i].address, arena, &budget,
+				    &group->names, &group->count) < 0)
+			group->count = 0;
+		for (size_t k = 0; k < group->count; k++)
+			dt_index_put(&subject->by_ident, group->names[k].ident, i << GROUP_SHIFT | k);
+	}
 	subject->names_read = true;
 	subject->names_took = dt_clock_ns() - began;
 	return 0;
@@ -144,12 +152,17 @@ static bool tell_code(struct dt_subject *subject, struct dt_ring *ring, const st
 	return true;
 }
 
+/* The one that its own interpreter gives it. A thread state that is lent is not run by the thread that it names. */
 static const char *name_of(const struct dt_subject *subject, const struct dt_recorded *thread)
 {
 	size_t step = 0, at;
 
-	if (subject->name_count && dt_index_next(&subject->by_ident, thread->ident, &step, &at))
-		return subject->names[at].name;
+	while (subject->name_groups && !thread->lent && dt_index_next(&subject->by_ident, thread->ident, &step, &at)) {
+		const struct dt_subject_names *group = &subject->names[at >> GROUP_SHIFT];
+
+		if (group->interpreter == thread->interpreter)
+			return group->names[at & (((size_t)1 << GROUP_SHIFT) - 1)].name;
+	}
 	return NULL;
 }
 
@@ -173,7 +186,7 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 	thread->told.named = thread->told.named || name;
 	if (subject->names_read && !name && thread->told.sought < SEEK)
 		thread->told.sought++;
-	if (thread->told.known && (!name || mark == thread->told.name))
+	if (thread->told.known && thread->told.tid == thread->tid && (!name || mark == thread->told.name))
 		return true;
 	message = dt_ring_put(ring, sizeof(*message) + length);
 	if (!message)
@@ -181,11 +194,13 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 	*message = (struct dt_message_thread){.head = head(subject, DT_MESSAGE_THREAD, thread->serial),
 					      .tid = (uint64_t)thread->tid,
 					      .ident = thread->ident,
+					      .interpreter = thread->interpreter,
 					      .main = thread->main,
 					      .name_length = (uint32_t)length};
 	if (length)
 		memcpy(message->name, name, length);
 	thread->told.known = true;
+	thread->told.tid = thread->tid;
 	thread->told.name = mark;
 	return true;
 }
@@ -384,7 +399,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 				  &(struct dt_message_round){.from_ns = missing ? since_ns - span->began_ns : 0,
 							     .to_ns = to_ns - span->began_ns,
 							     .at_ns = span->at_ns - span->began_ns});
-	subject->name_count = 0;
+	subject->name_groups = 0;
 	subject->names_read = false;
 	plan_names(subject, nameless, span->at_ns);
 	note_load(subject, active || spent_ns, good ? spent_ns : 0);

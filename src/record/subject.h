@@ -26,6 +26,13 @@ enum dt_stage {
 	DT_STAGE_DONE,
 };
 
+/* Names that one interpreter's threads have there. */
+struct dt_subject_names {
+	int64_t interpreter; /* its id */
+	struct dt_thread_name *names;
+	size_t count;
+};
+
 struct dt_subject {
 	uint32_t number; /* within the recording, from 1 on; given when it is handed over */
 	int pid;
@@ -62,8 +69,8 @@ struct dt_subject {
 	uint8_t *told_codes; /* a bit for each id of a code that was told, from the oldest on */
 	uint32_t oldest_code;
 	size_t told_bytes;
-	struct dt_thread_name *names; /* of the last look that read them, in its arena */
-	size_t name_count;
+	struct dt_subject_names *names; /* of each interpreter, of the last look that read them, in its arena */
+	size_t name_groups;
 	struct dt_index by_ident; /* places in names */
 	uint32_t *threads;        /* serials that were told, in order, to tell which are gone */
 	size_t thread_count, thread_capacity;

@@ -1,11 +1,16 @@
 /*
- * The look at each thread on its own, where no GIL tells who can have run: free-threaded builds, and Pythons that do
- * not count how often the GIL changes hands. A thread that was blocked and has not been on a CPU since is as it was.
+ * The look at each thread on its own, where no GIL tells who can have run: free-threaded builds, Pythons that do not
+ * count how often the GIL changes hands, and processes with several interpreters, where there may be several GILs, and
+ * C code goes from one thread state to another. A thread that was blocked and has not been on a CPU since is as it was.
  * One that is blocked, or was put aside on the CPU that is ours, is looked at, and its count of time slices must be the
  * same afterwards. Those that run elsewhere are left for another pass: on their CPU, stopped, or by agreement.
  *
  * A thread's frames keep their codes alive, so a thread that stands is enough to believe what was read of it, whatever
  * the others do. The list of threads may change at any time: who is not in it yet is met by a later look.
+ *
+ * That takes the thread which runs a thread state, and it is not always the one that is named. Of a thread that has
+ * several thread states with frames none is believed but by the C stack that they lie on, or if nobody ran at all:
+ * see runner.c.
  */
 #include <errno.h>
 #include <sched.h>
@@ -21,15 +26,17 @@ struct one {
 	struct dt_thread_call call;
 	struct dt_walk_thread walk;
 	bool running, stopped, agreed, torn;
+	struct dt_thread_sched after;
+	bool doubtful; /* it may be run by another thread: it is proven if nobody ran */
 	uint64_t seen_ns;
 };
 
 struct pass {
 	struct dt_recorder *r;
 	const struct dt_moment *moment;
-	struct dt_pulse pulse;
 	struct one *list; /* those that stand */
 	size_t count;
+	struct dt_crowd crowd; /* all others, where they matter */
 	bool last;
 	bool away;   /* somebody runs elsewhere */
 	bool moved;  /* somebody does not stand, or did not until the end */
@@ -46,12 +53,13 @@ static enum dt_attempt meet_all(struct pass *p)
 	s->threads = dt_proc_thread_count(r->proc);
 	if (dt_look_once(s) < 0 || !walk->lists_whole)
 		return DT_ATTEMPT_AGAIN;
-	if (walk->interpreter_count != 1 || walk->interpreters[0].address != r->interpreter.address)
-		return DT_ATTEMPT_HARD;
-	if (dt_recorder_meet(r, walk, NULL, false) < 0 || r->way != DT_WAY_EACH)
+	if (walk->interpreters[0].address != r->interpreter.address || dt_recorder_meet(r, walk, NULL, false) < 0)
 		return DT_ATTEMPT_HARD;
 	r->interpreter = walk->interpreters[0];
-	r->pulse = p->pulse;
+	if (r->way != DT_WAY_EACH)
+		return r->way == DT_WAY_GIL ? DT_ATTEMPT_AGAIN : DT_ATTEMPT_HARD;
+	dt_recorder_pulses(r);
+	r->pulse = r->homes[0].pulse;
 	return DT_ATTEMPT_DONE;
 }
 
@@ -68,13 +76,14 @@ static void ask_kernel(struct pass *p, struct dt_recorded *thread)
 	struct one one = {.thread = thread, .seen_ns = dt_clock_ns()};
 	struct dt_thread_stat stat;
 
-	if (!thread->tid || dt_thread_sched_now(&thread->files, &one.before) < 0) {
-		/* It has ended, or its thread is not known: the list tells more the next time. */
+	if (dt_thread_sched_now(&thread->files, &one.before) < 0) {
+		/* It has ended: the list tells more the next time. */
 		dt_recorded_ended(p->r, thread);
 		thread->seen = true;
 		return;
 	}
-	if (thread->stands && thread->sched.slices == one.before.slices) {
+	/* One of several thread states may meanwhile be run by another thread. */
+	if (thread->stands && !thread->shared && thread->sched.slices == one.before.slices) {
 		thread->seen = true;
 		return;
 	}
@@ -96,23 +105,32 @@ static void ask_kernel(struct pass *p, struct dt_recorded *thread)
 
 struct may_stop {
 	const struct dt_recorder *r;
-	uint64_t thread;
+	int tid;
 };
+
+static bool runs_python(const struct dt_recorder *r, const struct dt_recorded *thread)
+{
+	const struct dt_layout *layout = &r->python->layout;
+	struct dt_gil_words words;
+	uint32_t state;
+
+	if (layout->free_threaded)
+		return dt_mem_read_u32(r->live, thread->address + layout->thread.state, &state) == 0 &&
+		       state == DT_THREAD_ATTACHED;
+	return dt_walk_gil(r->live, r->python, r->homes[thread->home].interpreter.gil.address, &words) == 0 &&
+	       dt_walk_runs(&words) == thread->address;
+}
 
 /* Only who runs Python is stopped: another one may be in the middle of a system call. */
 static bool may_stop(const void *context)
 {
 	const struct may_stop *asked = context;
 	const struct dt_recorder *r = asked->r;
-	const struct dt_layout *layout = &r->python->layout;
-	struct dt_pulse now;
-	uint32_t state;
 
-	if (layout->free_threaded)
-		return dt_mem_read_u32(r->live, asked->thread + layout->thread.state, &state) == 0 &&
-		       state == DT_THREAD_ATTACHED;
-	return dt_walk_pulse(r->live, r->python, &r->interpreter, &now) == 0 &&
-	       dt_walk_runs(&now.words) == asked->thread;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].tid == asked->tid && runs_python(r, &r->threads[i]))
+			return true;
+	return false;
 }
 
 static bool read_one(struct pass *p, struct one *one)
@@ -128,11 +146,70 @@ static bool read_one(struct pass *p, struct one *one)
 	return false;
 }
 
-/* Is it run by the thread that it names? Asked of those that block: see suspects.h. */
-static bool is_itself(const struct dt_recorder *r, const struct one *one)
+/* Does the C stack say so, of one that blocks? See suspects.h. */
+static bool has_python(const struct dt_recorder *r, const struct one *one)
 {
 	return one->running || !one->walk.top || !one->call.sp || !r->python->code_end ||
 	       dt_suspect_runs_python(r->live, r->python, one->call.sp);
+}
+
+/* Has its thread another thread state with frames? */
+static bool has_rival(const struct dt_recorder *r, const struct dt_recorded *thread)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (&r->threads[i] != thread && r->threads[i].tid == thread->tid && r->threads[i].frames_there)
+			return true;
+	return false;
+}
+
+/* It is run by another thread than it names, or has been until now. */
+static void lend(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_recorded *runner)
+{
+	dt_recorded_set_tid(r, thread, runner->tid, runner->ns_tid);
+	thread->lent = runner->lent || thread->ident != runner->ident;
+	dt_recorder_group(r);
+}
+
+/* Is it run by the thread that we think? */
+static void ask_runner(struct pass *p, struct one *one)
+{
+	struct dt_recorder *r = p->r;
+	struct dt_recorded *thread = one->thread, *runner;
+
+	if (!one->walk.frame_count || (!thread->shared && !thread->lent && has_python(r, one)))
+		return;
+	runner = one->walk.c_stack ? dt_recorder_runner(r, one->walk.c_stack) : NULL;
+	if (runner && runner->tid == thread->tid)
+		return;
+	if (runner) {
+		lend(r, thread, runner);
+		one->thread = NULL;
+	} else if (thread->lent || has_rival(r, thread)) {
+		r->crowded = one->doubtful = true;
+	} else {
+		p->failed = p->failed || !has_python(r, one);
+	}
+}
+
+/* Nobody runs but one, and one that blocks has the GIL: it is run by the other, unless that has a thread state of its
+ * own in the same interpreter. */
+static bool is_lent(struct pass *p, const struct one *one)
+{
+	const struct dt_recorder *r = p->r;
+	struct dt_recorded *runner = NULL;
+
+	if (one->running || !dt_recorded_has_gil(r, one->thread))
+		return false;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].thread && p->list[i].running)
+			runner = p->list[i].thread;
+	if (!runner)
+		return false;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->threads[i].tid == runner->tid && r->threads[i].home == one->thread->home)
+			return false;
+	lend(p->r, one->thread, runner);
+	return true;
 }
 
 /* Did it stand until now? */
@@ -144,7 +221,7 @@ static bool stood(const struct one *one, struct dt_thread_sched *after)
 static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *after)
 {
 	struct dt_recorded *thread = one->thread;
-	bool gil = one->walk.attached || dt_walk_runs(&p->pulse.words) == thread->address;
+	bool gil = one->walk.attached || dt_recorded_has_gil(p->r, thread);
 
 	dt_recorded_stack(thread, &one->walk);
 	if (one->torn)
@@ -167,96 +244,184 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 static void know_codes(struct dt_recorder *r)
 {
 	struct dt_pulse now;
-	bool told = dt_walk_pulse(r->live, r->python, &r->interpreter, &now) == 0;
+	bool told = r->home_count == 1 && dt_walk_pulse(r->live, r->python, &r->interpreter, &now) == 0;
 
 	dt_code_cache_generation(r->sampler->codes, told ? now.code_generation : 0);
+}
+
+/* Watches everybody else, if looks at these threads have needed that. */
+static void watch_others(struct pass *p)
+{
+	int *standing = p->r->crowded ? dt_arena_alloc(&p->r->arena, (p->count + 1) * sizeof(*standing)) : NULL;
+
+	if (!standing)
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		standing[i] = p->list[i].thread->tid;
+	dt_crowd_begin(&p->crowd, p->r, standing, p->count);
+}
+
+/* Keeps those that stood. One that is doubtful takes all of them. */
+static bool keep_all(struct pass *p)
+{
+	bool all = true, nobody;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct one *one = &p->list[i];
+		bool here = !one->running || sched_getcpu() == p->moment->seat->cpu;
+
+		if (one->thread && (!here || !stood(one, &one->after)))
+			one->thread = NULL;
+		all = all && one->thread;
+	}
+	nobody = all && dt_crowd_stood(&p->crowd, p->r);
+	for (size_t i = 0; i < p->count; i++) {
+		struct one *one = &p->list[i];
+
+		if (one->thread && (!one->doubtful || (nobody && !is_lent(p, one))) &&
+		    (one->walk.end == DT_WALK_WHOLE || p->last))
+			keep(p, one, &one->after);
+		else
+			all = false;
+	}
+	return all;
 }
 
 /* Looks at those that stand. */
 static void look(struct pass *p)
 {
 	struct dt_recorder *r = p->r;
-	bool all = true;
+	bool all;
 
 	know_codes(r);
+	watch_others(p);
 	dt_image_begin(r->lane);
 	dt_image_prefetch(r->lane);
-	for (size_t i = 0; i < p->count; i++) {
-		struct one *one = &p->list[i];
-
-		if (!read_one(p, one))
-			one->thread = NULL;
-		else if (!is_itself(r, one))
-			p->failed = true;
-	}
+	for (size_t i = 0; i < p->count; i++)
+		if (!read_one(p, &p->list[i]))
+			p->list[i].thread = NULL;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].thread)
+			p->list[i].thread->frames_there = p->list[i].walk.frame_count != 0;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].thread)
+			ask_runner(p, &p->list[i]);
 	r->replaced = dt_live_replaced(r->live, r->python->runtime);
 	if (p->failed || r->replaced)
 		return;
-	for (size_t i = 0; i < p->count; i++) {
-		struct one *one = &p->list[i];
-		struct dt_thread_sched after;
-		bool here = !one->running || sched_getcpu() == p->moment->seat->cpu;
-
-		if (one->thread && here && stood(one, &after) && (one->walk.end == DT_WALK_WHOLE || p->last))
-			keep(p, one, &after);
-		else
-			all = false;
-	}
+	all = keep_all(p);
 	if (all)
 		dt_code_cache_confirm(r->sampler->codes);
 	p->moved = p->moved || !all;
 }
 
-/* One that runs elsewhere: stopped for the look, or looked at several times. */
+/* A thread state that no thread of the process has made: one whose maker has ended, or that is being made. If it has no
+ * frames nobody runs it; else it is lent, and looked at again when it is known to whom. */
+static void look_at_orphan(struct pass *p, struct dt_recorded *thread)
+{
+	struct dt_recorder *r = p->r;
+	struct one one = {.thread = thread};
+	struct dt_recorded *runner;
+
+	dt_image_begin(r->lane);
+	thread->seen = true;
+	if (!read_one(p, &one))
+		return;
+	if (!one.walk.frame_count && one.walk.end == DT_WALK_WHOLE) {
+		dt_recorded_stack(thread, &one.walk);
+		thread->state = DT_STATE_SLEEPING;
+		return;
+	}
+	runner = one.walk.c_stack ? dt_recorder_runner(r, one.walk.c_stack) : NULL;
+	if (runner)
+		lend(r, thread, runner);
+	if (runner || is_lent(p, &one)) {
+		thread->seen = false;
+		return;
+	}
+	dt_recorded_unseen(r, thread, false);
+	thread->state = DT_STATE_UNKNOWN;
+}
+
+/* One whose thread is stopped. */
+static void look_at_stopped(struct pass *p, struct dt_recorded *thread)
+{
+	struct one one = {.thread = thread, .running = true, .stopped = true, .seen_ns = dt_clock_ns()};
+
+	if (dt_thread_sched_now(&thread->files, &one.before) < 0 || !read_one(p, &one))
+		return;
+	thread->frames_there = one.walk.frame_count != 0;
+	ask_runner(p, &one);
+	p->r->replaced = dt_live_replaced(p->r->live, p->r->python->runtime);
+	if (one.thread && (!one.doubtful || dt_crowd_stood(&p->crowd, p->r)) && !p->failed && !p->r->replaced &&
+	    stood(&one, &one.after))
+		keep(p, &one, &one.after);
+}
+
+/* One that may not be stopped: several looks at it must agree. */
+static void look_at_changing(struct pass *p, struct dt_recorded *thread)
+{
+	struct dt_recorder *r = p->r;
+	struct one one = {.thread = thread, .running = true, .agreed = true, .seen_ns = dt_clock_ns()};
+	bool seen;
+
+	dt_code_cache_generation(r->sampler->codes, 0);
+	one.walk.address = thread->address;
+	seen = dt_thread_sched_now(&thread->files, &one.before) == 0 &&
+	       dt_recorder_agree(r, &one.walk, &one.torn) == 0 && (!one.torn || p->moment->agree == DT_AGREE_OUTER) &&
+	       one.walk.ident == thread->ident && one.walk.native == thread->native;
+	r->replaced = dt_live_replaced(r->live, r->python->runtime);
+	if (seen && !r->replaced && stood(&one, &one.after))
+		keep(p, &one, &one.after);
+}
+
+/* One that runs elsewhere: stopped for the look, with all thread states that its thread has, or looked at several
+ * times. */
 static void look_at_running(struct pass *p, struct dt_recorded *thread)
 {
 	struct dt_recorder *r = p->r;
-	const struct may_stop asked = {r, thread->address};
-	struct one one = {.thread = thread, .running = true, .seen_ns = dt_clock_ns()};
-	struct dt_thread_sched after;
-	bool seen = false;
+	const struct may_stop asked = {r, thread->tid};
 
 	dt_code_cache_go_on(r->sampler->codes);
 	dt_code_cache_generation(r->sampler->codes, 0);
 	if (p->moment->stop && dt_stop_begin(p->moment->stop, &thread->files, may_stop, &asked) == 0) {
-		one.stopped = true;
-		one.seen_ns = dt_clock_ns();
+		if (r->crowded)
+			dt_crowd_begin(&p->crowd, r, &asked.tid, 1);
 		know_codes(r);
 		dt_image_begin(r->lane);
 		dt_image_prefetch(r->lane);
-		seen = dt_thread_sched_now(&thread->files, &one.before) == 0 && read_one(p, &one);
-	} else if (p->moment->agree) {
-		one.agreed = true;
-		one.walk.address = thread->address;
-		seen = dt_thread_sched_now(&thread->files, &one.before) == 0 &&
-		       dt_recorder_agree(r, &one.walk, &one.torn) == 0 &&
-		       (!one.torn || p->moment->agree == DT_AGREE_OUTER) && one.walk.ident == thread->ident &&
-		       one.walk.native == thread->native;
-	}
-	r->replaced = dt_live_replaced(r->live, r->python->runtime);
-	if (seen && !r->replaced && stood(&one, &after))
-		keep(p, &one, &after);
-	if (one.stopped)
+		for (size_t i = 0; i < r->count; i++)
+			if (r->threads[i].tid == asked.tid && !r->threads[i].seen)
+				look_at_stopped(p, &r->threads[i]);
 		dt_stop_end(p->moment->stop);
+	} else if (p->moment->agree) {
+		look_at_changing(p, thread);
+	}
 }
 
 /* Who has the GIL, where there is one, and who collects garbage. */
 static void mark(struct pass *p)
 {
 	struct dt_recorder *r = p->r;
-	struct dt_pulse now;
-	size_t attached = 0;
-	bool told = dt_walk_pulse(r->live, r->python, &r->interpreter, &now) == 0 &&
-		    dt_walk_runs(&now.words) == dt_walk_runs(&p->pulse.words);
-	uint64_t runs = told && now.words.address ? dt_walk_runs(&now.words) : 0;
 
+	for (size_t i = 0; i < r->home_count; i++) {
+		struct dt_home *home = &r->homes[i];
+		uint64_t runs = dt_walk_runs(&home->pulse.words);
+
+		home->attached = 0;
+		if (dt_walk_pulse(r->live, r->python, &home->interpreter, &home->pulse) < 0 ||
+		    dt_walk_runs(&home->pulse.words) != runs)
+			home->pulse = (struct dt_pulse){0};
+	}
 	for (size_t i = 0; i < r->count; i++)
-		attached += r->threads[i].attached;
+		r->homes[r->threads[i].home].attached += r->threads[i].attached;
 	for (size_t i = 0; i < r->count; i++) {
 		struct dt_recorded *thread = &r->threads[i];
+		const struct dt_home *home = &r->homes[thread->home];
 
-		thread->gil = runs && runs == thread->address;
-		thread->gc = told && now.collecting && (thread->gil || (!runs && attached == 1 && thread->attached));
+		thread->gil = dt_recorded_has_gil(r, thread);
+		thread->gc = home->pulse.collecting && (thread->gil || (!dt_walk_runs(&home->pulse.words) &&
+									home->attached == 1 && thread->attached));
 	}
 }
 
@@ -281,21 +446,22 @@ enum dt_attempt dt_each_look(struct dt_recorder *r, const struct dt_moment *mome
 	enum dt_attempt rc = DT_ATTEMPT_DONE;
 
 	*taken = DT_TAKEN_PROVEN;
-	if (dt_walk_pulse(r->live, r->python, &r->interpreter, &p.pulse) < 0)
-		return DT_ATTEMPT_HARD;
-	if (!r->going_on && (p.pulse.interpreters != r->pulse.interpreters || p.pulse.threads != r->pulse.threads))
+	if ((!dt_recorder_pulses(r) || !r->pulse.interpreters) && !r->going_on)
 		rc = meet_all(&p);
 	if (rc != DT_ATTEMPT_DONE)
 		return last ? DT_ATTEMPT_HARD : rc;
 	if (!begin(&p))
 		return DT_ATTEMPT_HARD;
 	for (size_t i = 0; i < r->count; i++)
-		if (!r->threads[i].seen)
+		if (!r->threads[i].seen && r->threads[i].tid)
 			ask_kernel(&p, &r->threads[i]);
 	if (p.count)
 		look(&p);
+	for (size_t i = 0; i < r->count; i++)
+		if (!r->threads[i].tid)
+			look_at_orphan(&p, &r->threads[i]);
 	for (size_t i = 0; p.away && (moment->stop || moment->agree) && !r->replaced && i < r->count; i++)
-		if (!r->threads[i].seen && dt_clock_ns() < moment->late_ns)
+		if (!r->threads[i].seen && r->threads[i].tid && dt_clock_ns() < moment->late_ns)
 			look_at_running(&p, &r->threads[i]);
 	if (p.failed)
 		return DT_ATTEMPT_HARD;

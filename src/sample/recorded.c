@@ -52,6 +52,8 @@ void dt_recorded_stack(struct dt_recorded *thread, const struct dt_walk_thread *
 	thread->torn = false;
 	thread->digest[0] = a;
 	thread->digest[1] = b;
+	thread->c_stack = walk->c_stack;
+	thread->frames_there = walk->frame_count != 0;
 }
 
 void dt_recorded_tear(struct dt_recorded *thread, const struct dt_walk_thread *walk)
@@ -128,7 +130,7 @@ static struct dt_recorded *add(struct dt_recorder *r, const struct dt_walk_threa
 }
 
 /* A thread state is made before its thread runs, and names its maker until then: its number may change. */
-static void set_tid(struct dt_recorder *r, struct dt_recorded *thread, int tid, int ns_tid)
+void dt_recorded_set_tid(struct dt_recorder *r, struct dt_recorded *thread, int tid, int ns_tid)
 {
 	if (thread->tid == tid)
 		return;
@@ -136,9 +138,19 @@ static void set_tid(struct dt_recorder *r, struct dt_recorded *thread, int tid, 
 	dt_thread_files_init(&thread->files, r->proc, tid);
 	thread->tid = tid;
 	thread->ns_tid = ns_tid;
-	thread->counted = false;
+	thread->stack_start = thread->stack_end = 0;
+	thread->counted = thread->lent = thread->stands = false;
 	thread->state = DT_STATE_UNKNOWN;
 	thread->syscall = NULL;
+}
+
+/* A thread state may be left when its thread has ended, and be lent to another one: it has none then. */
+static void find_tid(struct dt_recorder *r, struct dt_recorded *thread)
+{
+	int ns_tid, tid = dt_tids_of(r->sampler->tids, r->sampler->image, thread->ident, thread->native, &ns_tid);
+
+	if (tid && dt_thread_exists(r->proc, tid))
+		dt_recorded_set_tid(r, thread, tid, ns_tid);
 }
 
 struct dt_recorded *dt_recorder_adopt(struct dt_recorder *r, const struct dt_walk_thread *walk)
@@ -153,7 +165,7 @@ struct dt_recorded *dt_recorder_adopt(struct dt_recorder *r, const struct dt_wal
 	if (!thread)
 		thread = add(r, walk);
 	if (thread)
-		set_tid(r, thread, tid, ns_tid);
+		dt_recorded_set_tid(r, thread, tid, ns_tid);
 	return thread;
 }
 
@@ -181,37 +193,15 @@ static bool drop_unmet(struct dt_recorder *r)
 	return good;
 }
 
-/* No two thread states may name the same thread: one of them may be run by another one then. */
-static bool all_differ(struct dt_recorder *r, const struct dt_walk *walk)
-{
-	bool differ = dt_index_clear(&r->by_ident, walk->thread_count);
-
-	for (size_t i = 0; differ && i < walk->thread_count; i++) {
-		size_t step = 0, at;
-
-		differ = !dt_index_next(&r->by_ident, walk->threads[i].ident, &step, &at) &&
-			 dt_index_put(&r->by_ident, walk->threads[i].ident, i);
-	}
-	return differ;
-}
-
 static void take_labels(struct dt_recorded *thread, const struct dt_look_thread *from)
 {
 	thread->state = from->state;
 	thread->syscall = from->syscall;
 	thread->gil = from->gil;
 	thread->stands = false;
+	thread->lent = from->runner && from->runner == from->tid;
 	if (from->torn)
 		dt_recorded_tear(thread, from->walk);
-}
-
-static enum dt_way way_for(struct dt_recorder *r, const struct dt_walk *walk)
-{
-	if (walk->interpreter_count != 1 || !walk->lists_whole || !all_differ(r, walk))
-		return DT_WAY_LADDER;
-	if (r->python->layout.free_threaded || (walk->thread_count > 1 && !dt_walk_gil_counted(r->python)))
-		return DT_WAY_EACH;
-	return walk->interpreters[0].gil.address ? DT_WAY_GIL : DT_WAY_LADDER;
 }
 
 int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const struct dt_look *look, bool stacks)
@@ -229,24 +219,25 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 			return -ENOMEM;
 		thread->met = true;
 		if (look)
-			set_tid(r, thread, look->threads[i].tid, look->threads[i].ns_tid);
-		else if (!thread->tid) {
-			int ns_tid,
-			    tid = dt_tids_of(r->sampler->tids, r->sampler->image, from->ident, from->native, &ns_tid);
-
-			set_tid(r, thread, tid, ns_tid);
-		}
+			dt_recorded_set_tid(r, thread, look->threads[i].tid, look->threads[i].ns_tid);
+		else if (!thread->tid)
+			find_tid(r, thread);
+		thread->home = from->interpreter;
+		thread->interpreter = walk->interpreters[from->interpreter].id;
 		thread->main = walk->main_ident ? from->ident == walk->main_ident : thread->tid == r->proc->pid;
+		thread->main = thread->main && !thread->lent;
 		if (stacks)
 			dt_recorded_stack(thread, from);
 		if (look)
 			take_labels(thread, &look->threads[i]);
 	}
-	changed = changed || walk->thread_count != r->count;
-	if (!drop_unmet(r))
+	changed = changed || walk->thread_count != r->count || walk->interpreter_count != r->home_count;
+	if (!drop_unmet(r) || dt_recorder_homes(r, walk) < 0)
 		return -ENOMEM;
-	if (changed)
-		r->way = way_for(r, walk);
+	if (changed) {
+		r->way = dt_recorder_way(r, walk);
+		dt_recorder_group(r);
+	}
 	return 0;
 }
 
@@ -271,14 +262,17 @@ void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sche
 void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_thread_call *call,
 		       bool gil)
 {
+	const struct dt_walk_interpreter *home = thread->home < r->home_count ? &r->homes[thread->home].interpreter
+									      : &r->interpreter;
+
 	thread->syscall = NULL;
 	thread->off = call && !call->running;
 	if (thread->off && call->number < 0) {
 		thread->state = dt_state_without_call(r->proc, thread->tid);
 		return;
 	}
-	thread->state = call ? dt_state_of_call(dt_machine_here(), call, r->interpreter.wait_start,
-						r->interpreter.wait_end, &thread->syscall)
+	thread->state = call ? dt_state_of_call(dt_machine_here(), call, home->wait_start, home->wait_end,
+						&thread->syscall)
 			     : DT_STATE_RUNNING;
 	/* Who blocks in a talk with somebody else only waits. Not so with the GIL in hand: then all others wait for it.
 	 */

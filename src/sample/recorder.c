@@ -56,6 +56,7 @@ void dt_recorder_free(struct dt_recorder *r)
 	free(r->threads);
 	dt_index_release(&r->by_address);
 	dt_index_release(&r->by_ident);
+	free(r->homes);
 	dt_mem_free(r->lane);
 	dt_sampler_free(r->sampler);
 	dt_arena_release(&r->arena);
@@ -145,7 +146,7 @@ static enum dt_lateness lateness(const struct dt_recorder *r, const struct dt_mo
 	return moment->overslept ? DT_OVERSLEPT : DT_LATE;
 }
 
-int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+static int take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
 {
 	enum dt_attempt rc;
 	int code = 0;
@@ -184,6 +185,15 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 	return code;
 }
 
+int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
+{
+	int code = take(r, moment, taken, err);
+
+	if (code == 0 && *taken != DT_TAKEN_AWAY && *taken != DT_TAKEN_HARD)
+		dt_recorder_settle(r);
+	return code;
+}
+
 void dt_recorder_refresh(struct dt_recorder *r)
 {
 	r->pulse = (struct dt_pulse){0};
@@ -215,6 +225,7 @@ void dt_recorder_take_back(struct dt_recorder *r)
 		if (r->threads[i].ran)
 			dt_recorded_unseen(r, &r->threads[i], false);
 	dt_recorder_ask_again(r);
+	dt_recorder_settle(r);
 }
 
 void dt_recorder_pass(struct dt_recorder *r)
@@ -224,6 +235,7 @@ void dt_recorder_pass(struct dt_recorder *r)
 	r->passed++;
 	if (r->way == DT_WAY_EACH) {
 		dt_each_give_up(r);
+		dt_recorder_settle(r);
 		return;
 	}
 	dt_recorder_other_states(r);
@@ -231,4 +243,5 @@ void dt_recorder_pass(struct dt_recorder *r)
 		dt_recorded_ask(r, suspect);
 	dt_recorder_judge(r, NULL, DT_NO_LOOK);
 	dt_recorder_ask_again(r);
+	dt_recorder_settle(r);
 }

@@ -25,8 +25,11 @@ struct dt_recorder;
 struct dt_recorded {
 	uint32_t serial; /* no other thread of this process has or had the same */
 	uint64_t address, ident, native;
-	int tid, ns_tid; /* 0: not known */
+	int64_t interpreter; /* its id */
+	int tid, ns_tid;     /* of the thread that runs it; 0: not known */
 	bool main;
+	bool lent;   /* its thread is not the one that it names */
+	bool behind; /* its thread runs another thread state: this one waits for that, and has no time of its own */
 	bool began;  /* this look is the first that has it */
 	bool fresh;  /* frames are those of this look; else the stack is the one it had before */
 	bool torn;   /* inner frames are left out; never without fresh */
@@ -43,6 +46,7 @@ struct dt_recorded {
 		uint64_t name; /* hash */
 		const char *call;
 		uint8_t state, flags;
+		int tid;
 		bool known;
 		bool stack;     /* the one that it has */
 		bool named;     /* with a name */
@@ -65,10 +69,15 @@ struct dt_recorded {
 	bool seen;            /* by the look that is being taken, where each thread is looked at on its own */
 	bool stands;          /* it was blocked when its stack was seen: until it is put on a CPU that is true */
 	bool attached;        /* it may run Python, where that is told */
-	bool ended;           /* its thread is gone: the next look at all threads drops it */
-	struct dt_thread_booked booked; /* when it was last asked for; zero: it never was */
-	uint64_t aside;                 /* how often we have put it aside since */
-	const char *call_before;        /* the one that it was in at the last look */
+	bool shared;          /* its thread has other thread states as well */
+	bool frames_there;    /* its stack was not empty when it was last seen */
+	size_t home;          /* index of its interpreter */
+	uint64_t c_stack;     /* see struct dt_walk_thread */
+	uint64_t stack_start, stack_end; /* of the C stack of its thread; 0: not known */
+	bool ended;                      /* its thread is gone: the next look at all threads drops it */
+	struct dt_thread_booked booked;  /* when it was last asked for; zero: it never was */
+	uint64_t aside;                  /* how often we have put it aside since */
+	const char *call_before;         /* the one that it was in at the last look */
 };
 
 enum dt_taken {

@@ -7,7 +7,7 @@
 
 /* How a look is taken, by what the process has. */
 enum dt_way {
-	DT_WAY_LADDER, /* several interpreters, or two thread states that name the same thread */
+	DT_WAY_LADDER, /* lists that make no sense, or more interpreters than are asked in each look */
 	DT_WAY_GIL,    /* its words tell who can have run: short_look.c */
 	DT_WAY_EACH,   /* each thread is asked: each_look.c */
 };
@@ -27,6 +27,25 @@ struct dt_away {
 	uint64_t seen_ns; /* dt_clock_ns() then */
 };
 
+/* An interpreter. */
+struct dt_home {
+	struct dt_walk_interpreter interpreter; /* only its places and its id are used */
+	uint64_t newest;                        /* thread state, when all were met */
+	struct dt_pulse pulse;                  /* of the look that is being taken, where each thread is asked */
+	size_t attached;                        /* thread states, where that is told */
+};
+#define DT_HOMES 256 /* one call to the kernel for each, in each look */
+
+/* All threads of the process but those that are known to stand: see runner.c. */
+struct dt_crowd {
+	struct {
+		int tid;
+		uint64_t slices;
+	} list[32];
+	size_t count;
+	bool stands; /* all of them were blocked */
+};
+
 /* A stack that a thread was met with while it had not the GIL. */
 struct dt_stay {
 	uint64_t digest;
@@ -43,18 +62,24 @@ struct dt_recorder {
 	struct dt_recorded *threads; /* in the order of their serials */
 	size_t count, capacity;
 	struct dt_index by_address; /* the place of each */
-	struct dt_index by_ident;   /* of the threads of a walk, while they are compared */
+	struct dt_index by_ident;   /* or id: of threads, while they are compared */
 	uint32_t last_serial;
 	enum dt_way way;
 	bool going_on;                          /* the look that is being taken has begun */
-	struct dt_walk_interpreter interpreter; /* that one; only its places are used */
-	struct dt_pulse pulse;                  /* of the last look by the short way; zero: there was none */
-	uint64_t suspect;                       /* thread state that had the GIL then */
-	uint64_t slices;                        /* how often its thread had been put on a CPU */
-	bool blocked;                           /* it was */
-	bool single;                            /* the process had no other thread then */
-	int cpu;                                /* that it was on */
-	clockid_t clock;                        /* of the process */
+	struct dt_walk_interpreter interpreter; /* the first one; only its places are used */
+	struct dt_home *homes;                  /* all of them, oldest first */
+	size_t home_count;
+	uint64_t newest_home;  /* its address */
+	bool together;         /* some thread has several thread states */
+	bool crowded;          /* some stacks are only proven if nobody runs */
+	uint64_t maps_ns;      /* dt_clock_ns() from when on C stacks may be looked for again */
+	struct dt_pulse pulse; /* of the last look by the short way; zero: there was none */
+	uint64_t suspect;      /* thread state that had the GIL then */
+	uint64_t slices;       /* how often its thread had been put on a CPU */
+	bool blocked;          /* it was */
+	bool single;           /* the process had no other thread then */
+	int cpu;               /* that it was on */
+	clockid_t clock;       /* of the process */
 	bool has_clock;
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
@@ -100,6 +125,36 @@ void dt_recorder_begin(struct dt_recorder *recorder);
 /* Takes the threads of a look over: those that are new get a number, those that are gone are dropped. look is NULL for
  * a walk that is not one of the ladder; stacks: it was proven, they are taken over as well. 0 or -ENOMEM. */
 int dt_recorder_meet(struct dt_recorder *recorder, const struct dt_walk *walk, const struct dt_look *look, bool stacks);
+
+/* How to look at what a walk has found. */
+enum dt_way dt_recorder_way(struct dt_recorder *recorder, const struct dt_walk *walk);
+
+/* The interpreters of a walk become those of the recorder. 0 or -ENOMEM. */
+int dt_recorder_homes(struct dt_recorder *recorder, const struct dt_walk *walk);
+
+/* Their words, for the look that is being taken. False if an interpreter or a thread state has begun or ended since all
+ * were met, as far as that shows. */
+bool dt_recorder_pulses(struct dt_recorder *recorder);
+
+/* Has the thread state the GIL of its interpreter, by those words? */
+bool dt_recorded_has_gil(const struct dt_recorder *recorder, const struct dt_recorded *thread);
+
+/* Notes which thread states have a thread in common: after each change of threads. */
+void dt_recorder_group(struct dt_recorder *recorder);
+
+/* A look is over: of several thread states of one thread only the one that it runs may be shown to run, and has its
+ * time. See together.c. */
+void dt_recorder_settle(struct dt_recorder *recorder);
+
+/* The thread on whose C stack a place lies: any of its thread states that is not lent. NULL: that is not known. */
+struct dt_recorded *dt_recorder_runner(struct dt_recorder *recorder, uint64_t place);
+
+/* Watches all threads but some; later: has none of them run since, and has none begun? */
+void dt_crowd_begin(struct dt_crowd *crowd, const struct dt_recorder *recorder, const int *standing, size_t count);
+bool dt_crowd_stood(const struct dt_crowd *crowd, const struct dt_recorder *recorder);
+
+/* Its thread is another one from now on. */
+void dt_recorded_set_tid(struct dt_recorder *recorder, struct dt_recorded *thread, int tid, int ns_tid);
 
 /* Adds a thread that the next look at all threads will meet, or drop. NULL: it cannot be told which thread it is. */
 struct dt_recorded *dt_recorder_adopt(struct dt_recorder *recorder, const struct dt_walk_thread *walk);

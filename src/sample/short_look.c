@@ -355,9 +355,10 @@ static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment
 	s->threads = 0;
 	if (dt_look_once(s) < 0)
 		return DT_ATTEMPT_AGAIN;
-	if (!walk->lists_whole || walk->interpreter_count != 1 ||
-	    walk->interpreters[0].address != r->interpreter.address)
+	if (!walk->lists_whole || walk->interpreters[0].address != r->interpreter.address)
 		return DT_ATTEMPT_HARD;
+	if (walk->interpreter_count != 1) /* another way is taken from now on */
+		return dt_recorder_meet(r, walk, NULL, false) < 0 ? DT_ATTEMPT_HARD : DT_ATTEMPT_AGAIN;
 	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !find_in(walk, a->suspect, &found))
 		return DT_ATTEMPT_AGAIN;
 	rc = found && a->suspect ? look_at_found(r, moment, a, found) : DT_ATTEMPT_DONE;
@@ -367,8 +368,10 @@ static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment
 		return DT_ATTEMPT_AGAIN;
 	if (found && found->end != DT_WALK_WHOLE && !a->last)
 		return DT_ATTEMPT_LATER;
-	if (dt_recorder_meet(r, walk, NULL, true) < 0 || r->way != DT_WAY_GIL)
+	if (dt_recorder_meet(r, walk, NULL, true) < 0 || r->way == DT_WAY_LADDER)
 		return DT_ATTEMPT_HARD;
+	if (r->way != DT_WAY_GIL)
+		return DT_ATTEMPT_AGAIN;
 	a->suspect = address ? dt_recorder_find(r, address) : NULL;
 	if (a->suspect && found)
 		keep_torn(a, found);

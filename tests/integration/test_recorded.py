@@ -11,7 +11,7 @@ import os
 import subprocess
 import tempfile
 
-from harness import BUILD, FULL, SHAPES, SOME_SHAPES, USABLE, alone, each, limit, record_figure, size, target
+from harness import BUILD, FULL, SHAPES, SOME_SHAPES, USABLE, alone, each, limit, record_figure, size, skip, target
 from users import ordinary_user
 
 RECORDED = BUILD / "tests" / "hammer" / "recorded"
@@ -71,6 +71,18 @@ def test_no_recorded_stack_is_a_mixture(python):
             assert 2 * found["seen"] > found["samples"], f"{python.label} {variant}: {found}"
         rows.append(line(variant, found))
     record_figure(f"Truth of recorded stacks, {python.label}", "\n".join(rows))
+
+
+@alone
+@each(SHAPES)
+def test_no_stack_of_several_interpreters_is_a_mixture(python):
+    if python.version < (3, 8):
+        skip("Python code makes interpreters from 3.8 on")
+    for variant in ["lent", "interpreters", "swapping"][:3 if python.version >= (3, 12) else 1]:
+        with hammer(python, variant) as running:
+            for options in (PERCH, PAUSE):
+                found = record(running, f"{python.label} {variant}", 1000, SECONDS, options)
+                assert found["checked"] > 1, found
 
 
 class Table:
