@@ -51,10 +51,10 @@ static int make_watcher(struct dt_crew *crew, struct dt_watcher **result, struct
 static int add_watcher(struct dt_crew *crew, struct dt_error *err)
 {
 	size_t count = crew->all.count;
-	struct dt_watcher *watcher;
+	struct dt_watcher *watcher = NULL;
 	int rc = make_watcher(crew, &watcher, err);
 
-	if (rc < 0)
+	if (rc)
 		return rc;
 	crew->all.list[count] = watcher;
 	atomic_store_explicit(&crew->all.count, count + 1, memory_order_release);
@@ -172,11 +172,11 @@ static void hand_all_on(struct dt_watcher *to, struct dt_subject *list)
 /* The other one is made first: without one all would go on as it is, and that is told. */
 static int replace(struct dt_crew *crew, size_t i, struct dt_subject **ended)
 {
-	struct dt_watcher *other;
-	struct dt_subject *stuck, *rest;
+	struct dt_watcher *other = NULL;
+	struct dt_subject *stuck = NULL, *rest = NULL;
 	int rc = make_watcher(crew, &other, NULL);
 
-	if (rc < 0)
+	if (rc)
 		return rc == DT_EMEMORY ? -ENOMEM : -EAGAIN;
 	if (!dt_watcher_leave(crew->all.list[i], &stuck, &rest)) { /* it has come back */
 		crew->made_count--;
