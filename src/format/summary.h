@@ -23,6 +23,7 @@ struct dt_summary_row {
 struct dt_summary_table {
 	enum dt_summary_kind kind;
 	const char *title;
+	uint32_t thread; /* instead of a title: whose rows these are */
 	const struct dt_summary_row *rows;
 	size_t count, limit;
 	uint64_t whole; /* what is 100 % */

@@ -241,8 +241,8 @@ static void put_label(struct dt_buf *buf, const struct dt_view *view, const stru
 	}
 }
 
-static void put_titles(struct dt_buf *buf, const struct dt_render *render, const struct dt_summary_table *table,
-		       const struct layout *layout)
+static void put_titles(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
+		       const struct dt_summary_table *table, const struct layout *layout)
 {
 	bool totals = table->kind < DT_SUMMARY_THREAD;
 	const char *on = dt_style_on(render, DT_STYLE_BOLD), *off = dt_style_off(render, DT_STYLE_BOLD);
@@ -253,7 +253,10 @@ static void put_titles(struct dt_buf *buf, const struct dt_render *render, const
 		dt_buf_printf(buf, "%*s%*s  ", SHARE_WIDTH, "TOTAL", layout->total_time ? 1 + TIME_WIDTH : 0, "");
 	if (layout->bar)
 		dt_buf_printf(buf, "%*s", (int)layout->bar + 2, "");
-	put_cut(buf, &(struct dt_render){0}, DT_STYLE_PLAIN, table->title, layout->label);
+	if (table->thread)
+		put_thread(buf, view, &(struct dt_render){0}, table->thread, layout->label);
+	else
+		put_cut(buf, &(struct dt_render){0}, DT_STYLE_PLAIN, table->title, layout->label);
 	dt_buf_printf(buf, "%s\n", off);
 }
 
@@ -263,7 +266,7 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
 	struct layout layout = lay_out(render->columns, table->kind < DT_SUMMARY_THREAD);
 	size_t shown = DT_MIN(table->count, table->limit);
 
-	put_titles(buf, render, table, &layout);
+	put_titles(buf, view, render, table, &layout);
 	for (size_t i = 0; i < shown; i++) {
 		const struct dt_summary_row *row = &table->rows[i];
 

@@ -40,6 +40,8 @@ static void test_example(void **state)
 	compare(profile, NULL, &(struct dt_profile_render){.columns = 160, .color = true}, "summary-160-color.txt");
 	compare(profile, &(struct dt_view_options){.idle = true, .no_lines = true, .full_names = true},
 		&(struct dt_profile_render){.columns = 100}, "summary-idle.txt");
+	compare(profile, &(struct dt_view_options){.threads = true, .idle = true},
+		&(struct dt_profile_render){.columns = 100, .rows = 3}, "summary-threads.txt");
 	compare(profile,
 		&(struct dt_view_options){
 		    .weight = DT_WEIGHT_CPU, .main_thread = true, .hide = everything, .hide_count = 1},
@@ -289,6 +291,35 @@ static void test_fewer_rounds(void **state)
 	}
 }
 
+/* A pool of many threads does not fill screens: the busiest ones have tables, the others are counted. */
+static void test_many_threads(void **state)
+{
+	struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 1000 * EXAMPLE_MS);
+	const struct dt_profile_run main_run = dt_profile_runs(profile)[0];
+	struct golden golden;
+	size_t tables = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++) {
+		struct dt_profile_thread thread = {.process = 1, .tid = 100 + i};
+		struct dt_profile_run run = main_run;
+
+		run.wall_ns = (20 - i) * EXAMPLE_MS;
+		assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	}
+	render_to(golden_begin(&golden), profile, &(struct dt_view_options){.threads = true}, NULL);
+	assert_int_equal(fclose(golden.out), 0);
+	for (const char *at = golden.data; (at = strstr(at, "main (app.py:11)\n")); at++)
+		tables++;
+	assert_int_equal(tables, 2 + 8);
+	assert_non_null(strstr(golden.data, " thread 106\n"));
+	assert_null(strstr(golden.data, " thread 107\n"));
+	assert_non_null(strstr(golden.data, "\n… 3 more threads\n"));
+	free(golden.data);
+	dt_profile_free(profile);
+}
+
 /* The little CPU time of a thread that waits is no time of waiting. */
 static void test_cpu_time_of_waiting(void **state)
 {
@@ -342,11 +373,17 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),
+	    cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta),
+	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads),
+	    cmocka_unit_test(test_fewer_rounds),
+	    cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
