@@ -86,6 +86,7 @@ static void weigh(struct summary *s)
 		const char *mark = weight ? dt_view_mark(&runs[i]) : NULL;
 
 		s->shown = plus(s->shown, weight);
+		s->missing.samples = plus(s->missing.samples, weight ? runs[i].samples : 0);
 		if (runs[i].flags & DT_RUN_UNSEEN)
 			s->missing.unseen = plus(s->missing.unseen, weight);
 		else if (runs[i].flags & DT_RUN_TORN)

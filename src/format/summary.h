@@ -36,6 +36,7 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
  * not kept. */
 struct dt_summary_missing {
 	uint64_t unseen, torn, unkept, whole;
+	uint64_t samples; /* that the whole was seen in */
 	uint64_t watched; /* time of the thread that was there the longest, in whatever view: for so long there was
 			     somebody to look at */
 };

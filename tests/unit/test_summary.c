@@ -291,6 +291,43 @@ static void test_fewer_rounds(void **state)
 	}
 }
 
+/* Few samples are not called good, and how much a share may be off is said. */
+static void test_few_samples(void **state)
+{
+	static const struct {
+		uint32_t samples;
+		const char *words;
+	} cases[] = {
+	    {1, "Quality: poor, only 1 sample (a share may be off by 100 points), 100.0% of"},
+	    {4, "Quality: poor, only 4 samples (a share may be off by 50 points), 100.0% of"},
+	    {99, "Quality: fair, only 99 samples (a share may be off by 11 points), 100.0% of"},
+	    {100, "Quality: good, 100.0% of"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = dt_profile_new(), *from = busy_profile(DT_STATE_RUNNING, EXAMPLE_MS);
+		struct dt_profile_run run = dt_profile_runs(from)[0];
+		uint32_t id;
+		struct golden golden;
+
+		run.samples = cases[i].samples;
+		run.stack = example_frame(profile, 0, "main", "/srv/app.py", 15);
+		assert_int_equal(dt_profile_add_process(profile, &(struct dt_profile_process){.pid = 12}, &id), 0);
+		assert_int_equal(
+		    dt_profile_add_thread(profile, &(struct dt_profile_thread){.process = id}, &run.thread), 0);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].words));
+		assert_int_equal(!strstr(golden.data, "note: a higher '--rate' or a longer recording has more"),
+				 cases[i].samples >= 100);
+		free(golden.data);
+		dt_profile_free(profile);
+		dt_profile_free(from);
+	}
+}
+
 /* A pool of many threads does not fill screens: the busiest ones have tables, the others are counted. */
 static void test_many_threads(void **state)
 {
@@ -373,17 +410,12 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),
-	    cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta),
-	    cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),
-	    cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_many_threads),
-	    cmocka_unit_test(test_fewer_rounds),
-	    cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
