@@ -291,6 +291,44 @@ static void test_fewer_rounds(void **state)
 	}
 }
 
+/* What tells two rows apart stays: the name of a function rather than that of its file, and the process of a thread. */
+static void test_short_names(void **state)
+{
+	static const struct {
+		size_t columns;
+		const char *function, *thread;
+	} cases[] = {
+	    {40, "\n100.0%  Thread._bootstrap… (threa…:1031)\n", "  thread 1002 \"s… of 1002\n"},
+	    {60, "  Thread._bootstrap_inner (threading.py:1031)\n", "  thread 1002 \"spin-1-of-a-pool\" of 1002\n"},
+	    {80, "  Thread._bootstrap_inner (thread…:1031)\n", "\"spin-1-of-a-pool\" of process 1002 python3…\n"},
+	};
+	struct dt_profile *profile = dt_profile_new();
+	struct dt_profile_run run = {.wall_ns = EXAMPLE_MS, .samples = 1000, .state = DT_STATE_RUNNING};
+
+	(void)state;
+	run.stack = example_frame(profile, 0, "Thread._bootstrap_inner", "/usr/lib/python3/threading.py", 1031);
+	for (int pid = 1001; pid <= 1002; pid++) {
+		struct dt_profile_process process = {.pid = pid, .command = example_string(profile, "python3 app.py")};
+		struct dt_profile_thread thread = {.tid = (uint64_t)pid,
+						   .name = example_string(profile, "spin-1-of-a-pool")};
+
+		assert_int_equal(dt_profile_add_process(profile, &process, &thread.process), 0);
+		assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	}
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct golden golden;
+
+		render_to(golden_begin(&golden), profile, NULL,
+			  &(struct dt_profile_render){.columns = cases[i].columns});
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].function));
+		assert_non_null(strstr(golden.data, cases[i].thread));
+		free(golden.data);
+	}
+	dt_profile_free(profile);
+}
+
 /* Few samples are not called good, and how much a share may be off is said. */
 static void test_few_samples(void **state)
 {
@@ -410,12 +448,19 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_few_samples),
-	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),
+	    cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta),
+	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads),
+	    cmocka_unit_test(test_short_names),
+	    cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_fewer_rounds),
+	    cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
