@@ -385,6 +385,7 @@ static int render_summary(struct dt_view *view, const struct dt_profile_render *
 	code = add_up(&s);
 	put_what(&s);
 	put_how_much(&s);
+	dt_summary_absent(&s.buf, s.profile, &s.render);
 	if (!code)
 		code = put_functions(&s);
 	if (!code)

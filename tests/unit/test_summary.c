@@ -329,6 +329,41 @@ static void test_short_names(void **state)
 	dt_profile_free(profile);
 }
 
+/* The time before there was Python is told, since no row has it. */
+static void test_absent(void **state)
+{
+	static const struct {
+		uint64_t from, to; /* ms of 10 s */
+		const char *words;
+	} cases[] = {
+	    {4000, 10000, "\nIn the first 4.00 s there was no Python that could be looked at: that is in no row.\n"},
+	    {4000, 9000, "\nIn the first 4.00 s and the last 1.00 s there was no Python that could be looked at"},
+	    {10, 1000, "\nIn the last 9.00 s there was no Python"},
+	    {10, 9990, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 0);
+		struct dt_profile_run run = {.start_ns = cases[i].from * EXAMPLE_MS,
+					     .wall_ns = (cases[i].to - cases[i].from) * EXAMPLE_MS,
+					     .samples = 1000,
+					     .thread = 1,
+					     .state = DT_STATE_RUNNING};
+		struct golden golden;
+
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		if (cases[i].words)
+			assert_non_null(strstr(golden.data, cases[i].words));
+		else
+			assert_null(strstr(golden.data, "there was no Python"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* Few samples are not called good, and how much a share may be off is said. */
 static void test_few_samples(void **state)
 {
@@ -448,19 +483,13 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),
-	    cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta),
-	    cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),
-	    cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_many_threads),
-	    cmocka_unit_test(test_short_names),
-	    cmocka_unit_test(test_few_samples),
-	    cmocka_unit_test(test_fewer_rounds),
-	    cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_absent),
+	    cmocka_unit_test(test_short_names),  cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
