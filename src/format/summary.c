@@ -320,6 +320,8 @@ static int put_thread(struct summary *s, uint32_t thread)
 		return DT_EMEMORY;
 	count = add_marks(&part, rows, count);
 	qsort(rows, count, sizeof(*rows), by_own);
+	while (count && !rows[count - 1].own)
+		count--;
 	put_table(s,
 		  &(struct dt_summary_table){
 		      .kind = DT_SUMMARY_FUNCTION, .thread = thread, .rows = rows, .count = count, .limit = EACH_ROWS});
