@@ -221,6 +221,8 @@ static void summarize(struct dt_record_run *run)
 	if (run->common->quiet || (run->to_stdout && run->command->showing.format == text))
 		return;
 	fflush(stdout);
+	if (run->file_count)
+		dt_record_tell(run, "the summary is of the last file alone: %s", run->output);
 	show(run, text, stderr, warning, NULL);
 	fflush(stderr);
 }
