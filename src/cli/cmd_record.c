@@ -219,7 +219,7 @@ static const struct dt_option table[] = {
      .set = dt_set_json},
     DT_OPTION_COLOR,
     DT_OPTION_QUIET("Say nothing but the result and errors, one of which is that nothing was recorded: no progress, no "
-		    "summary."),
+		    "summary. A name that was made for the output is a line of its own on stderr."),
     DT_OPTION_VERBOSE("Say more: who joins and who ends, and each file of a rotation."),
     {0},
 };

@@ -272,6 +272,9 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		keep_name(run);
 		if (last || run->common->verbose)
 			dt_record_tell(run, "written to %s", run->output);
+		/* Nobody else knows it. */
+		if (run->common->quiet && !run->common->json && !run->command->showing.output)
+			fprintf(stderr, "%s\n", run->output);
 	}
 	dt_signals_not_at_once();
 	if (code || !whole || run->data.final)

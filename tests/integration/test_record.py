@@ -86,6 +86,15 @@ def test_a_name_is_made():
         assert {path.name for path in here.iterdir()} == {file.name, "stderr.log"}
 
 
+def test_a_made_name_is_all_that_is_said_quietly():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        words = [DARTER, "record", "-q", "-d", "0.2", str(program.pid)]
+        done = subprocess.run(words, cwd=here, capture_output=True, text=True, timeout=DEADLINE, check=True)
+        (file,) = here.iterdir()
+        assert (done.stdout, done.stderr) == ("", file.name + "\n"), done
+        assert darter("record", "-q", "-d", "0.2", "-o", here / "a.svg", program.pid, check=0).stderr == ""
+
+
 @each(["svg", "darter"])
 def test_the_name_of_a_shell_that_becomes_python(kind):
     words = ["sh", "-c", 'read line; exec "$@"', "-", *SYSTEM.argv, HUM]
