@@ -28,6 +28,8 @@ def test_every_format(name):
         if NAMES[name]:
             darter("report", file, "-o", here / NAMES[name], check=0)
             assert (here / NAMES[name]).read_text() == by_name.stdout
+            darter("report", file, "-o", here / NAMES[name].upper(), check=0)
+            assert (here / NAMES[name].upper()).read_text() == by_name.stdout
         piped = darter("report", "-", "-f", name, check=0, wrap=("sh", "-c", f'exec "$@" < {file}', "sh"))
         assert piped.stdout == by_name.stdout
 
