@@ -2,7 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -10,9 +12,11 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
-#define RATE       100.0
-#define MOST_RATE  1e6
-#define LEAST_TIME 0.001
+#define RATE         100.0
+#define MOST_RATE    1e6
+#define LEAST_TIME   0.001
+
+#define LONGEST_LINE 400 /* of a hint */
 
 static int set_rate(void *options, const char *value, struct dt_error *err)
 {
@@ -83,16 +87,36 @@ static int program(void *options, char *const *words, int count, struct dt_error
 	return 0;
 }
 
+static bool is_number(const char *text)
+{
+	return !text[0] || strchr("-0123456789", text[0]);
+}
+
 static int argument(void *options, const char *text, struct dt_error *err)
 {
-	int pid;
-
-	if (dt_value_pid(text, &pid, NULL) == 0 || !text[0] || strchr("-0123456789", text[0]))
+	if (is_number(text))
 		return dt_select_pid(options, text, err);
-	dt_fail(err, DT_EUSAGE, "'%s' is not a process id", text);
-	dt_hint(err, "A program is started behind two dashes: 'darter record -- %s'", text);
-	dt_hint(err, "--name '%s' finds processes by their command line; 'darter ps' lists them", text);
-	return DT_EUSAGE;
+	return dt_fail(err, DT_EUSAGE, "'%s' is not a process id", text);
+}
+
+/* A program with all of its arguments, to be pasted. */
+static void meant(char *const *words, int count, struct dt_error *err)
+{
+	struct dt_buf line = DT_BUF_INIT;
+	bool good = true;
+
+	if (is_number(words[0]))
+		return;
+	for (int i = 0; i < count && good; i++) {
+		dt_buf_putc(&line, ' ');
+		good = dt_shell_quote(&line, words[i]) && line.length < LONGEST_LINE;
+	}
+	if (good && !line.failed)
+		dt_hint(err, "A program is started behind two dashes:\n    darter record --%s", line.data);
+	else
+		dt_hint(err, "A program is started behind two dashes: 'darter record -- %.80s ...'", words[0]);
+	dt_hint(err, "--name '%s' finds processes by their command line; 'darter ps' lists them", words[0]);
+	dt_buf_release(&line);
 }
 
 /* What does not go together. */
@@ -219,7 +243,7 @@ static const struct dt_option table[] = {
      .set = dt_set_json},
     DT_OPTION_COLOR,
     DT_OPTION_QUIET("Say nothing but the result and errors, one of which is that nothing was recorded: no progress, no "
-		    "summary."),
+		    "summary. A name that was made for the output is a line of its own on stderr."),
     DT_OPTION_VERBOSE("Say more: who joins and who ends, and each file of a rotation."),
     {0},
 };
@@ -280,6 +304,7 @@ const struct dt_command dt_command_record = {
     .options_size = sizeof(struct dt_record_command),
     .defaults = defaults,
     .argument = argument,
+    .meant = meant,
     .program = program,
     .run = run,
     .exits = &exits,

@@ -124,7 +124,10 @@ static int show_in_file(const struct options *o, struct dt_recordings *recording
 
 	if (code)
 		return code;
+	errno = 0;
 	code = show(o, recordings, result.file, err);
+	if (code == DT_ERUNTIME && errno) /* nothing but the output is left to fail */
+		dt_result_fail(&result, errno, err);
 	if (code)
 		dt_result_abandon(&result);
 	else
@@ -224,6 +227,7 @@ const struct dt_command dt_command_report = {
     .about = "Reads a recording (a .darter file that 'darter record' has written) and shows it: the summary, or with "
 	     "-f or -o any other format. All that was recorded is in the file, so what counts (--cpu, --gil, --idle) "
 	     "and what is shown can be chosen anew each time.\n\n"
+	     "A file named - is stdin.\n\n"
 	     "Several recordings are shown as one: the files of a rotation, or of several runs or hosts. A process "
 	     "that goes on from one file to the next is one process, and what was recorded twice counts once.\n\n"
 	     "A recording that was cut off, by a kill or a full disk, is shown up to there, and one that is still "

@@ -67,6 +67,9 @@ struct dt_command {
 	size_t options_size; /* bytes of the command's options struct, which begins with struct dt_common */
 	void (*defaults)(void *options);
 	int (*argument)(void *options, const char *text, struct dt_error *err); /* NULL: takes none */
+	/* Adds to an error of argument() what these words, of which it was given the first, may have meant; NULL:
+	 * nothing. */
+	void (*meant)(char *const *words, int count, struct dt_error *err);
 	/* The words behind "--" are a program and its arguments, ended by NULL as argv is; NULL: they are arguments. */
 	int (*program)(void *options, char *const *words, int count, struct dt_error *err);
 	int (*run)(void *options);    /* returns the exit code */

@@ -238,6 +238,8 @@ int dt_parse(const struct dt_command *command, int count, char *const *list, voi
 		else
 			code = dt_fail(err, DT_EUSAGE, "'darter %s' takes no argument, but there is '%s'",
 				       command->name, word);
+		if (code == DT_EUSAGE && !option && command->meant)
+			command->meant(list + words.at, count - words.at, err);
 		/* What a command says of its arguments needs no more words. */
 		if (code == DT_EUSAGE && (option || !command->argument))
 			dt_hint(err, "'darter %s --help' shows its options", command->name);

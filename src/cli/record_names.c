@@ -59,7 +59,7 @@ static const char *extension_of(const struct dt_record_run *run)
 	for (const char *const *extension = format->extensions; *extension; extension++) {
 		size_t size = strlen(*extension);
 
-		if (size < length && !strcmp(output + length - size, *extension))
+		if (size < length && !strcasecmp(output + length - size, *extension))
 			return output + length - size;
 	}
 	slash = strrchr(output, '/');

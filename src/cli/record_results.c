@@ -243,6 +243,8 @@ static void summarize(struct dt_record_run *run)
 	if (run->common->quiet || (run->to_stdout && run->command->showing.format == text))
 		return;
 	fflush(stdout);
+	if (run->file_count)
+		dt_record_tell(run, "the summary is of the last file alone: %s", run->output);
 	show(run, text, stderr, warning, NULL);
 	fflush(stderr);
 }
@@ -294,6 +296,9 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		keep_name(run);
 		if (last || run->common->verbose)
 			dt_record_tell(run, "written to %s", run->output);
+		/* Nobody else knows it. */
+		if (run->common->quiet && !run->common->json && !run->command->showing.output)
+			fprintf(stderr, "%s\n", run->output);
 	}
 	dt_signals_not_at_once();
 	if (code || !whole || run->data.final)

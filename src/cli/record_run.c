@@ -138,8 +138,10 @@ static void tell_beginning(struct dt_record_run *run)
 		dt_buf_puts(&line, " s");
 	}
 	dt_buf_puts(&line, ", ");
-	dt_put_number(&line, command->how.rate);
-	dt_buf_printf(&line, " times a second; Ctrl-C ends it%s", command->duration > 0 ? " before" : "");
+	if (command->how.rate > 1)
+		dt_put_number(&line, command->how.rate);
+	dt_buf_printf(&line, "%s a second; Ctrl-C ends it%s", command->how.rate > 1 ? " times" : "once",
+		      command->duration > 0 ? " earlier" : "");
 	if (!line.failed)
 		dt_record_tell(run, "%s", line.data);
 	dt_buf_release(&line);

@@ -162,6 +162,11 @@ int dt_result_name(struct dt_result_file *result, const char *path, struct dt_er
 	return 0;
 }
 
+int dt_result_fail(const struct dt_result_file *result, int why, struct dt_error *err)
+{
+	return cannot_write(result->path, why, err);
+}
+
 int dt_result_commit(struct dt_result_file *result, struct dt_error *err)
 {
 	int code = 0;

@@ -26,6 +26,9 @@ int dt_result_open(struct dt_result_file *result, const char *path, struct dt_er
 /* It gets another name, in the same directory. */
 int dt_result_name(struct dt_result_file *result, const char *path, struct dt_error *err);
 
+/* What is said if it could not be written, and what can be done; why: an errno. Returns DT_ERUNTIME. */
+int dt_result_fail(const struct dt_result_file *result, int why, struct dt_error *err);
+
 /* It is whole. On failure it is abandoned. */
 int dt_result_commit(struct dt_result_file *result, struct dt_error *err);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/regex.h"
+#include "cli/options.h"
 #include "cli/result_file.h"
 
 static struct dt_view_options *view_of(void *options)
@@ -134,11 +135,20 @@ static void hint_formats(struct dt_error *err)
 int dt_show_format(void *options, const char *value, struct dt_error *err)
 {
 	struct dt_showing *showing = options;
+	struct dt_nearest nearest;
 
 	showing->format = dt_profile_format_by_name(value);
 	if (showing->format)
 		return 0;
 	dt_fail(err, DT_EUSAGE, "there is no format '%s'", value);
+	dt_nearest_init(&nearest, value);
+	for (const struct dt_profile_format *const *format = dt_profile_formats(); *format; format++) {
+		dt_nearest_offer(&nearest, (*format)->name);
+		if ((*format)->alias)
+			dt_nearest_offer(&nearest, (*format)->alias);
+	}
+	if (nearest.best)
+		dt_hint(err, "did you mean '%s'?", nearest.best);
 	hint_formats(err);
 	return DT_EUSAGE;
 }

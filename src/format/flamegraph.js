@@ -251,18 +251,21 @@
 
 	// Time of all that matches within the zoom: a match below another one is counted once.
 	function count() {
-		let total = 0, hits = 0, until = -1;
+		let total = 0, hits = 0, elsewhere = 0, until = -1;
 		for (const node of nodes) {
-			if (!node.hit || !node.shown || node.depth < zoomed.depth)
+			if (!node.hit || !node.shown || node.depth < zoomed.depth) {
+				elsewhere += node.hit;
 				continue;
+			}
 			hits++;
 			if (node.start >= until) {
 				total += node.total;
 				until = node.start + node.total;
 			}
 		}
-		const words = pattern ? (hits ? percent(total, zoomed.total) + " matched, " + time(total) + ", " : "") +
-			(hits || "no") + (hits === 1 ? " frame" : " frames") + (plain ? " (taken as plain text)" : "") : "";
+		const none = elsewhere ? "none in this zoom, " + elsewhere + " elsewhere" : "no frames";
+		const some = percent(total, zoomed.total) + " matched, " + time(total) + ", " + hits + (hits === 1 ? " frame" : " frames");
+		const words = pattern ? (hits ? some : none) + (plain ? " (taken as plain text)" : "") : "";
 		found.textContent = narrow ? cut(words, fits(width)) : words;
 	}
 

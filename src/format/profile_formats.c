@@ -46,7 +46,7 @@ const struct dt_profile_format *dt_profile_format_by_file(const char *file)
 		for (const char *const *extension = (*format)->extensions; *extension; extension++) {
 			size_t size = strlen(*extension);
 
-			if (size > longest && size < length && !strcmp(file + length - size, *extension)) {
+			if (size > longest && size < length && !strcasecmp(file + length - size, *extension)) {
 				best = *format;
 				longest = size;
 			}

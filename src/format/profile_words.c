@@ -102,6 +102,7 @@ void dt_about_words(const struct dt_view *view, struct dt_buf *out)
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	const struct dt_profile_quality *quality = &meta->quality;
 	const struct dt_view_options *options = dt_view_options(view);
+	uint64_t hidden;
 
 	dt_thousands(out, quality->samples);
 	dt_buf_puts(out, quality->samples == 1 ? " sample in " : " samples in ");
@@ -109,6 +110,13 @@ void dt_about_words(const struct dt_view *view, struct dt_buf *out)
 	if (quality->rounds && meta->duration_ns)
 		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
 	dt_buf_printf(out, ", %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");
+	/* The CPU time of a thread that waits is what it took to begin and end that: no waiting. */
+	hidden = options->weight == DT_WEIGHT_CPU ? 0 : dt_view_hidden(view);
+	if (hidden) {
+		dt_buf_puts(out, ", ");
+		dt_put_time(out, hidden);
+		dt_buf_puts(out, " of waiting hidden (--idle shows it)");
+	}
 	if (meta->rung)
 		dt_buf_printf(out, ", %s", dt_profile_text(profile, meta->rung));
 	dt_buf_puts(out, ", ");

@@ -17,11 +17,13 @@
 #include "format/units.h"
 
 /* Rows of the tables, unless the caller wants another number. */
-enum { OWN_ROWS = 10, TOTAL_ROWS = 8, LINE_ROWS = 6, THREAD_ROWS = 6 };
+enum { OWN_ROWS = 10, TOTAL_ROWS = 8, LINE_ROWS = 6, THREAD_ROWS = 6, EACH_ROWS = 5 };
 
-#define COMMAND_MIN 24 /* columns */
+#define EACH_THREADS 8 /* that have a table of their own */
 
-#define MARKS       5 /* dt_view_mark() has four, and DT_MARK_HIDDEN */
+#define COMMAND_MIN  24 /* columns */
+
+#define MARKS        5 /* dt_view_mark() has four, and DT_MARK_HIDDEN */
 
 struct summary {
 	struct dt_view *view;
@@ -73,23 +75,18 @@ static int find_watched(struct summary *s)
 	return 0;
 }
 
-/* What there is, what is hidden, and what is no function's own. */
-static int add_up(struct summary *s)
+/* What there is, and what is no function's own. */
+static void weigh(struct summary *s)
 {
 	const struct dt_profile_run *runs = dt_profile_runs(s->profile);
 	size_t count = dt_profile_counts(s->profile).runs;
-	struct dt_rows states;
-	int code = dt_rows_build(s->view, DT_TABLE_STATES, &states, NULL);
 
-	for (size_t i = 0; i < states.count; i++)
-		if (dt_profile_idle((enum dt_state)states.rows[i].id) && !dt_view_options(s->view)->idle)
-			s->idle = plus(s->idle, states.rows[i].own);
-	dt_rows_release(&states);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t weight = dt_view_weight(s->view, &runs[i]);
 		const char *mark = weight ? dt_view_mark(&runs[i]) : NULL;
 
 		s->shown = plus(s->shown, weight);
+		s->missing.samples = plus(s->missing.samples, weight ? runs[i].samples : 0);
 		if (runs[i].flags & DT_RUN_UNSEEN)
 			s->missing.unseen = plus(s->missing.unseen, weight);
 		else if (runs[i].flags & DT_RUN_TORN)
@@ -103,7 +100,14 @@ static int add_up(struct summary *s)
 				break;
 			}
 	}
-	return code ? code : find_watched(s);
+}
+
+static int add_up(struct summary *s)
+{
+	weigh(s);
+	s->idle = dt_view_hidden(s->view);
+	s->missing.whole = s->shown;
+	return find_watched(s);
 }
 
 /* ---- the head ---- */
@@ -232,17 +236,17 @@ static int by_total(const void *a, const void *b)
 	return by_own(a, b);
 }
 
-static void put_table(struct summary *s, enum dt_summary_kind kind, const char *title, struct dt_summary_row *rows,
-		      size_t count, size_t limit)
+/* Of rows in order, all that have time. */
+static void put_table(struct summary *s, const struct dt_summary_table *wanted)
 {
-	struct dt_summary_table table = {
-	    .kind = kind, .title = title, .rows = rows, .limit = s->rows ? s->rows : limit};
+	struct dt_summary_table table = *wanted;
 
+	table.limit = s->rows ? s->rows : wanted->limit;
 	/* Who has no time of his own has no place in a table of it. */
-	for (; table.count < count && rows[table.count].total; table.count++)
-		if (kind != DT_SUMMARY_FUNCTION && !rows[table.count].own)
+	for (table.count = 0; table.count < wanted->count && table.rows[table.count].total; table.count++)
+		if (table.kind != DT_SUMMARY_FUNCTION && !table.rows[table.count].own)
 			break;
-	table.whole = kind == DT_SUMMARY_STATE ? plus(s->shown, s->idle) : s->shown;
+	table.whole = table.kind == DT_SUMMARY_STATE ? plus(s->shown, s->idle) : s->shown;
 	if (!table.count)
 		return;
 	dt_buf_putc(&s->buf, '\n');
@@ -293,10 +297,52 @@ static int put_functions(struct summary *s)
 	qsort(rows, all, sizeof(*rows), by_own);
 	while (own < all && rows[own].own)
 		own++;
-	put_table(s, DT_SUMMARY_FUNCTION, "FUNCTION by own time", rows, own, OWN_ROWS);
+	put_table(s,
+		  &(struct dt_summary_table){DT_SUMMARY_FUNCTION, "FUNCTION by own time", 0, rows, own, OWN_ROWS, 0});
 	qsort(rows, all, sizeof(*rows), by_total);
-	put_table(s, DT_SUMMARY_FUNCTION, "FUNCTION by total time", rows, all, TOTAL_ROWS);
+	put_table(
+	    s, &(struct dt_summary_table){DT_SUMMARY_FUNCTION, "FUNCTION by total time", 0, rows, all, TOTAL_ROWS, 0});
 	return 0;
+}
+
+/* The functions of one thread; shares are of the same whole as everywhere. */
+static int put_thread(struct summary *s, uint32_t thread)
+{
+	struct summary part = {.view = s->view, .profile = s->profile};
+	dt_auto_free struct dt_summary_row *rows = NULL;
+	size_t count = 0;
+
+	dt_view_narrow(s->view, thread);
+	weigh(&part);
+	rows = take_rows(&part, DT_TABLE_FUNCTIONS, &count);
+	dt_view_narrow(s->view, 0);
+	if (!rows)
+		return DT_EMEMORY;
+	count = add_marks(&part, rows, count);
+	qsort(rows, count, sizeof(*rows), by_own);
+	while (count && !rows[count - 1].own)
+		count--;
+	put_table(s,
+		  &(struct dt_summary_table){
+		      .kind = DT_SUMMARY_FUNCTION, .thread = thread, .rows = rows, .count = count, .limit = EACH_ROWS});
+	return 0;
+}
+
+static int put_each_thread(struct summary *s)
+{
+	struct dt_rows threads;
+	int code = dt_rows_build(s->view, DT_TABLE_THREADS, &threads, NULL);
+	size_t shown = threads.count > 1 ? DT_MIN(threads.count, (size_t)EACH_THREADS) : 0;
+
+	for (size_t i = 0; i < shown && !code; i++)
+		code = put_thread(s, threads.rows[i].id);
+	if (shown < threads.count && shown) {
+		dt_buf_printf(&s->buf, "\n%s… ", dt_style_on(&s->render, DT_STYLE_DIM));
+		put_number(&s->buf, threads.count - shown, "more thread", "more threads");
+		dt_buf_printf(&s->buf, "%s\n", dt_style_off(&s->render, DT_STYLE_DIM));
+	}
+	dt_rows_release(&threads);
+	return code;
 }
 
 static int put_others(struct summary *s)
@@ -323,7 +369,8 @@ static int put_others(struct summary *s)
 		rows = take_rows(s, tables[i].table, &count);
 		if (!rows)
 			return DT_EMEMORY;
-		put_table(s, tables[i].kind, tables[i].title, rows, count, tables[i].limit);
+		put_table(
+		    s, &(struct dt_summary_table){tables[i].kind, tables[i].title, 0, rows, count, tables[i].limit, 0});
 	}
 	return 0;
 }
@@ -340,12 +387,14 @@ static int render_summary(struct dt_view *view, const struct dt_profile_render *
 	code = add_up(&s);
 	put_what(&s);
 	put_how_much(&s);
+	dt_summary_absent(&s.buf, s.profile, &s.render);
 	if (!code)
 		code = put_functions(&s);
 	if (!code)
 		code = put_others(&s);
+	if (!code && dt_view_options(view)->threads)
+		code = put_each_thread(&s);
 	dt_buf_putc(&s.buf, '\n');
-	s.missing.whole = s.shown;
 	dt_summary_quality(&s.buf, s.profile, &s.render, &s.missing);
 	if (!code)
 		code = dt_flush(&s.buf, out);

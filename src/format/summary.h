@@ -23,6 +23,7 @@ struct dt_summary_row {
 struct dt_summary_table {
 	enum dt_summary_kind kind;
 	const char *title;
+	uint32_t thread; /* instead of a title: whose rows these are */
 	const struct dt_summary_row *rows;
 	size_t count, limit;
 	uint64_t whole; /* what is 100 % */
@@ -35,9 +36,13 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
  * not kept. */
 struct dt_summary_missing {
 	uint64_t unseen, torn, unkept, whole;
+	uint64_t samples; /* that the whole was seen in */
 	uint64_t watched; /* time of the thread that was there the longest, in whatever view: for so long there was
 			     somebody to look at */
 };
+
+/* A sentence about time in which there was nobody to look at, if it is much. */
+void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render);
 
 /* How the recording was made and what it is worth, and what a reader should know about it. */
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,

@@ -3,6 +3,7 @@
  * that are 0, so that a reader knows that they were counted; what takes more than a hundredth away is put into a
  * sentence that says what it means.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/numbers.h"
@@ -19,6 +20,10 @@
 #define FEW_ROUNDS 50  /* of so few nothing can be said */
 #define FEWER      0.1 /* left out: so much is told */
 #define MUCH_FEWER 0.5
+
+/* Samples. */
+#define FEW     100 /* below that a share may be off by more than ten points */
+#define TOO_FEW 25
 
 /* "late 3 (1.2%)" */
 static void put_count(struct dt_buf *text, const char *name, uint64_t count, uint64_t whole)
@@ -47,9 +52,27 @@ static double left_out(const struct dt_profile_meta *meta, const struct dt_summa
 	return asked >= FEW_ROUNDS ? DT_MAX(0, 1 - told / asked) : 0;
 }
 
+static bool are_few(const struct dt_summary_missing *missing)
+{
+	return missing->samples && missing->samples < FEW;
+}
+
+/* ", only 4 samples (a share may be off by 50 points)": twice the standard error where it is largest, at one half. */
+static void put_few(struct dt_buf *text, const struct dt_summary_missing *missing)
+{
+	uint64_t points = 1;
+
+	if (!are_few(missing))
+		return;
+	while (points * points * missing->samples < UINT64_C(100) * 100)
+		points++;
+	dt_buf_printf(text, ", only %" PRIu64 " sample%s (a share may be off by %" PRIu64 " points)", missing->samples,
+		      missing->samples == 1 ? "" : "s", points);
+}
+
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
  * not take place leave fewer samples for them; other figures take nothing away. Times are measured and stay right with
- * fewer samples, so many of them have to be left out before the word is another one. */
+ * fewer samples, so many of them have to be left out before the word is another one; but few samples are no measure. */
 static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
 			   enum dt_style *style)
 {
@@ -61,6 +84,8 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 
 	if (slow > FEWER)
 		worst = DT_MAX(worst, slow > MUCH_FEWER ? 1 : 0.1);
+	if (are_few(missing))
+		worst = DT_MAX(worst, missing->samples < TOO_FEW ? 1 : 0.1);
 	*style = worst <= 0.01 ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
 	return worst <= 0.01 ? "good" : worst <= 0.1 ? "fair" : "poor";
 }
@@ -101,6 +126,7 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, 
 
 	dt_paint(buf, render, DT_STYLE_BOLD, "Quality: ");
 	dt_paint(buf, render, style, word);
+	put_few(&text, missing);
 	put_seen(&text, &meta->quality, missing);
 	if (meta->duration_ns) {
 		dt_buf_puts(&text, "; ");
@@ -255,6 +281,20 @@ static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quali
 	dt_buf_release(&text);
 }
 
+static void put_few_note(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
+			 const struct dt_summary_missing *missing)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (!are_few(missing))
+		return;
+	/* Where not even the rate was kept that was asked for a higher one has no more samples. */
+	dt_buf_puts(&text, left_out(meta, missing) > FEWER ? " a" : " a higher '--rate' or a");
+	dt_buf_puts(&text, " longer recording has more samples, and truer shares.");
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
 static bool has_other_threads(const struct dt_profile *profile)
 {
 	for (uint32_t i = 1; i <= dt_profile_counts(profile).threads; i++)
@@ -307,5 +347,6 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	dt_buf_release(&text);
 	put_notes(buf, &meta->quality, render, missing);
 	put_slow(buf, meta, render, missing);
+	put_few_note(buf, meta, render, missing);
 	put_limits(buf, profile, render);
 }

@@ -1,7 +1,8 @@
 /*
  * Tables of the summary. The bar shows both times: full blocks for a function's own, shades up to its total. On a
  * narrow terminal the times go, then the bar, then the share of the total. Where a name has no room the directories of
- * its file go, then the end of the name, then that of the file; the line stays, which tells one function from another.
+ * its file go, then the end of the file, then that of the name; the line stays, which tells one function from another,
+ * and the process of a thread, which tells that from another.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #define SHARE_WIDTH 6 /* "100.0%" */
 #define TIME_WIDTH  8
 #define NAME_MIN    8 /* of a function */
+#define FILE_MIN    6 /* of its file */
 
 /* Shares of the whole from which on a bar is red and yellow. */
 #define HOT  0.25
@@ -37,7 +39,7 @@ static struct layout lay_out(size_t columns, bool totals)
 	layout.own_time = !totals || columns >= 72;
 	layout.total_time = totals && columns >= 80;
 	layout.total_share = totals && columns >= 48;
-	layout.bar = columns >= 120 ? 24 : columns >= 100 ? 16 : columns >= 80 ? 10 : columns >= 60 ? 8 : 0;
+	layout.bar = columns >= 120 ? 24 : columns >= 100 ? 16 : columns >= 72 ? 6 : 0;
 	taken = SHARE_WIDTH + (layout.own_time ? 1 + TIME_WIDTH : 0) + 2;
 	taken += layout.total_share ? SHARE_WIDTH + (layout.total_time ? 1 + TIME_WIDTH : 0) + 2 : 0;
 	taken += layout.bar ? layout.bar + 2 : 0;
@@ -146,7 +148,7 @@ static size_t escaped_columns(struct dt_buf *buf, const char *text)
 static void put_function(struct dt_buf *buf, const struct dt_render *render, const char *name, const char *file,
 			 uint32_t line, size_t columns)
 {
-	size_t name_columns = escaped_columns(buf, name), least = DT_MIN(name_columns, (size_t)NAME_MIN), rest, room;
+	size_t name_columns = escaped_columns(buf, name), file_columns, least, rest, room;
 	char number[16] = "";
 
 	if (line)
@@ -154,31 +156,46 @@ static void put_function(struct dt_buf *buf, const struct dt_render *render, con
 	rest = strlen(" ()") + strlen(number);
 	if (columns != SIZE_MAX && columns < name_columns + rest + escaped_columns(buf, file) && strrchr(file, '/'))
 		file = strrchr(file, '/') + 1;
+	file_columns = escaped_columns(buf, file);
+	least = DT_MIN(name_columns, (size_t)NAME_MIN);
 	if (!file[0] || columns <= rest + least) {
 		put_cut(buf, render, DT_STYLE_NAME, name, columns);
 		return;
 	}
-	room = DT_MIN(columns - rest - least, escaped_columns(buf, file));
-	put_cut(buf, render, DT_STYLE_NAME, name, columns - rest - room);
+	columns -= rest;
+	room = DT_MAX(columns - DT_MIN(name_columns, columns), DT_MIN(file_columns, (size_t)FILE_MIN));
+	room = DT_MIN(DT_MIN(room, file_columns), columns - least);
+	put_cut(buf, render, DT_STYLE_NAME, name, columns - room);
 	dt_buf_puts(buf, " (");
 	put_cut(buf, render, DT_STYLE_FILE, file, room);
 	dt_buf_printf(buf, "%s)", number);
 }
 
+/* "thread 12 "name" of process 12 python3 app.py"; where that has no room "thread 12 "na… of 12". */
 static void put_thread(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint32_t id,
 		       size_t columns)
 {
 	const struct dt_profile *profile = dt_view_profile(view);
 	struct dt_node node = {.kind = DT_NODE_THREAD, .id = id};
+	const uint32_t process = dt_profile_thread_at(profile, id)->process;
 	struct dt_buf label = DT_BUF_INIT;
+	char number[16] = "";
+	size_t room;
 
 	dt_node_label(view, &node, &label);
 	if (dt_profile_counts(profile).processes > 1) {
-		node = (struct dt_node){.kind = DT_NODE_PROCESS, .id = dt_profile_thread_at(profile, id)->process};
-		dt_buf_puts(&label, " of ");
-		dt_node_label(view, &node, &label);
+		snprintf(number, sizeof(number), " of %" PRId32, dt_profile_process_at(profile, process)->pid);
+		room = escaped_columns(buf, label.data) + strlen(number) + strlen("process ");
+		if (columns >= room) {
+			node = (struct dt_node){.kind = DT_NODE_PROCESS, .id = process};
+			dt_buf_puts(&label, " of ");
+			dt_node_label(view, &node, &label);
+			number[0] = '\0';
+		}
 	}
-	put_cut(buf, render, DT_STYLE_PLAIN, label.data, columns);
+	put_cut(buf, render, DT_STYLE_PLAIN, label.data,
+		columns - (columns > strlen(number) && columns != SIZE_MAX ? strlen(number) : 0));
+	dt_buf_puts(buf, columns > strlen(number) ? number : "");
 	buf->failed |= label.failed;
 	dt_buf_release(&label);
 }
@@ -241,8 +258,8 @@ static void put_label(struct dt_buf *buf, const struct dt_view *view, const stru
 	}
 }
 
-static void put_titles(struct dt_buf *buf, const struct dt_render *render, const struct dt_summary_table *table,
-		       const struct layout *layout)
+static void put_titles(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
+		       const struct dt_summary_table *table, const struct layout *layout)
 {
 	bool totals = table->kind < DT_SUMMARY_THREAD;
 	const char *on = dt_style_on(render, DT_STYLE_BOLD), *off = dt_style_off(render, DT_STYLE_BOLD);
@@ -253,7 +270,10 @@ static void put_titles(struct dt_buf *buf, const struct dt_render *render, const
 		dt_buf_printf(buf, "%*s%*s  ", SHARE_WIDTH, "TOTAL", layout->total_time ? 1 + TIME_WIDTH : 0, "");
 	if (layout->bar)
 		dt_buf_printf(buf, "%*s", (int)layout->bar + 2, "");
-	put_cut(buf, &(struct dt_render){0}, DT_STYLE_PLAIN, table->title, layout->label);
+	if (table->thread)
+		put_thread(buf, view, &(struct dt_render){0}, table->thread, layout->label);
+	else
+		put_cut(buf, &(struct dt_render){0}, DT_STYLE_PLAIN, table->title, layout->label);
 	dt_buf_printf(buf, "%s\n", off);
 }
 
@@ -263,7 +283,7 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
 	struct layout layout = lay_out(render->columns, table->kind < DT_SUMMARY_THREAD);
 	size_t shown = DT_MIN(table->count, table->limit);
 
-	put_titles(buf, render, table, &layout);
+	put_titles(buf, view, render, table, &layout);
 	for (size_t i = 0; i < shown; i++) {
 		const struct dt_summary_row *row = &table->rows[i];
 

@@ -170,7 +170,8 @@ const struct dt_view_options *dt_view_options(const struct dt_view *view)
 
 uint64_t dt_view_weight_idle(const struct dt_view *view, const struct dt_profile_run *run)
 {
-	if (view->thread_out[run->thread] || (view->options.gc && !(run->flags & DT_RUN_GC)))
+	if (view->thread_out[run->thread] || (view->only && view->only != run->thread) ||
+	    (view->options.gc && !(run->flags & DT_RUN_GC)))
 		return 0;
 	switch (view->options.weight) {
 	case DT_WEIGHT_CPU:
@@ -188,6 +189,23 @@ uint64_t dt_view_weight(const struct dt_view *view, const struct dt_profile_run 
 	if (!view->options.idle && dt_profile_idle((enum dt_state)run->state))
 		return 0;
 	return dt_view_weight_idle(view, run);
+}
+
+void dt_view_narrow(struct dt_view *view, uint32_t thread)
+{
+	view->only = thread;
+}
+
+uint64_t dt_view_hidden(const struct dt_view *view)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(view->profile);
+	size_t count = dt_profile_counts(view->profile).runs;
+	uint64_t hidden = 0;
+
+	for (size_t i = 0; i < count && !view->options.idle; i++)
+		if (dt_profile_idle((enum dt_state)runs[i].state))
+			hidden = dt_view_sum(hidden, dt_view_weight_idle(view, &runs[i]));
+	return hidden;
 }
 
 const uint32_t *dt_view_frames(struct dt_view *view, uint32_t stack, size_t *count)

@@ -21,6 +21,12 @@ const struct dt_view_options *dt_view_options(const struct dt_view *view);
 /* Nanoseconds that a run counts, 0 if it is filtered out. */
 uint64_t dt_view_weight(const struct dt_view *view, const struct dt_profile_run *run);
 
+/* From now on only this thread's runs count, as far as they did before; 0: those of all again. */
+void dt_view_narrow(struct dt_view *view, uint32_t thread);
+
+/* Nanoseconds of waiting that the options hide. */
+uint64_t dt_view_hidden(const struct dt_view *view);
+
 /* The frames of a stack that are shown, outermost first: numbers of locations, in the view's own buffer until the next
  * call. With `functions` a location stands for all lines of its function. There are none if all of them are hidden. */
 const uint32_t *dt_view_frames(struct dt_view *view, uint32_t stack, size_t *count);

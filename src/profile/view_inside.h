@@ -9,6 +9,7 @@ struct dt_view {
 	const struct dt_profile *profile;
 	struct dt_view_options options;
 	bool *thread_out; /* by thread: filtered out */
+	uint32_t only;    /* 0: all others */
 	uint32_t *shown;  /* by location: the one that stands for it, 0 if it is hidden */
 	uint32_t *frames; /* room for the deepest stack */
 	struct dt_short_names names;

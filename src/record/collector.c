@@ -125,6 +125,21 @@ static int close_run(struct dt_collector *c, const struct collected_process *pro
 	return thread->open && run.samples ? dt_profile_add_run(c->profile, &run) : 0;
 }
 
+/* A main thread without a name has the one that threading gives it once it is imported: processes that began at other
+ * moments, or never import it, are not to be told apart by that. */
+static int thread_name(struct dt_collector *c, const struct dt_message_thread *message, uint32_t *name)
+{
+	static const char usual[] = "MainThread";
+	bool named = message->name_length || !message->main;
+	int rc = dt_profile_string(c->profile, named ? message->name : usual,
+				   named ? message->name_length : strlen(usual), name);
+
+	if (rc != -ENOMEM)
+		return rc;
+	*name = 0; /* no room for one more */
+	return 0;
+}
+
 static int collect_thread(struct dt_collector *c, struct collected_process *process,
 			  const struct dt_message_thread *message)
 {
@@ -138,13 +153,11 @@ static int collect_thread(struct dt_collector *c, struct collected_process *proc
 
 	if (thread && thread->other)
 		return 0;
-	rc = dt_profile_string(c->profile, message->name, message->name_length, &told.name);
-	if (rc == -ENOMEM)
-		told.name = 0; /* no room for one more */
-	else if (rc < 0)
+	rc = thread_name(c, message, &told.name);
+	if (rc < 0)
 		return rc;
 	if (thread) {
-		if (!told.name)
+		if (!message->name_length || !told.name)
 			told.name = dt_profile_thread_at(c->profile, thread->id)->name;
 		return dt_profile_set_thread(c->profile, thread->id, &told);
 	}

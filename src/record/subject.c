@@ -13,7 +13,7 @@
 #define NAMES_NS    UINT64_C(1000000000) /* names are read as often as that: a thread may get another one */
 #define SOON_NS     UINT64_C(50000000)   /* or that, if there are threads without: a pool begins many at once */
 #define NAMES_REST  100                  /* times as long as it took to read them there is none */
-#define SEEK        2                    /* times that a name is looked for: some threads have none */
+#define SEEK        5                    /* times that a name is looked for before that, each after twice the time */
 #define NAME_LIMIT  1024
 #define TEXT_LIMIT  4096
 
@@ -345,10 +345,12 @@ void dt_subject_missed(struct dt_subject *subject, uint64_t now_ns)
 }
 
 /* To read names is a look at all threads, and more: a program that makes new threads all the time is not looked at
- * like that for each of them. Who lives for a shorter time than that may stay without a name. */
-static void plan_names(struct dt_subject *subject, bool nameless, uint64_t at_ns)
+ * like that for each of them. Who lives for a shorter time than that may stay without a name. Some threads have none,
+ * and others not yet: a program that was met when it began has not imported threading. sought: how often the name of
+ * the newest of them was looked for. */
+static void plan_names(struct dt_subject *subject, unsigned sought, uint64_t at_ns)
 {
-	uint64_t rest_ns = DT_MAX(nameless ? SOON_NS : NAMES_NS, NAMES_REST * subject->names_took);
+	uint64_t rest_ns = DT_MAX(DT_MIN(SOON_NS << sought, NAMES_NS), NAMES_REST * subject->names_took);
 
 	subject->names_wanted = at_ns - subject->names_ns > rest_ns;
 	if (!subject->names_wanted)
@@ -378,7 +380,8 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	bool missing = subject->last_ns && subject->last_ns < since_ns;
 	/* It may have come from another thread, which was further. */
 	uint64_t spent_ns = 0, to_ns = DT_MAX(span->to_ns, missing ? since_ns : subject->last_ns);
-	bool good, nameless = false, active = false;
+	bool good, active = false;
+	unsigned sought = SEEK;
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 
@@ -390,7 +393,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		tally->torn += is_torn(&threads[i]);
 		good = tell_thread(subject, ring, &threads[i]) && tell_change(subject, ring, &threads[i]) &&
 		       tell_spent(subject, ring, &threads[i]);
-		nameless = nameless || (!threads[i].told.named && threads[i].told.sought < SEEK);
+		sought = threads[i].told.named ? sought : DT_MIN(sought, (unsigned)threads[i].told.sought);
 		spent_ns += threads[i].spent_ns;
 		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
 	}
@@ -401,7 +404,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 							     .at_ns = span->at_ns - span->began_ns});
 	subject->name_groups = 0;
 	subject->names_read = false;
-	plan_names(subject, nameless, span->at_ns);
+	plan_names(subject, sought, span->at_ns);
 	note_load(subject, active || spent_ns, good ? spent_ns : 0);
 	if (!good) {
 		dt_ring_abandon(ring);

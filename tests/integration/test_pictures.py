@@ -117,6 +117,10 @@ def test_a_search_within_a_zoom_and_one_that_is_no_expression():
         page.key("/")
         page.type("re/__init__.py:186(")
         assert text(page, "found") == "no frames (taken as plain text)", text(page, "found")
+        page.key("Escape")
+        page.key("/")
+        page.type("^discount$|^discount ")
+        assert text(page, "found") == "none in this zoom, 1 elsewhere", text(page, "found")
 
 
 def focused(page):

@@ -72,8 +72,10 @@ def test_the_summary_alone():
 def test_the_rate_is_a_number_for_people():
     with target(SYSTEM, "hum.py") as program, folder() as here:
         done = darter("record", "-r", "1e6", "-d", "0m0.2s", "-o", here / "a.folded", program.pid, check=0)
-        assert f"recording process {program.pid} for 0.2 s, 1,000,000 times a second; Ctrl-C ends it before" in done.stderr
+        assert f"recording process {program.pid} for 0.2 s, 1,000,000 times a second; Ctrl-C ends it earlier" in done.stderr
         assert " of 1,000,000 rounds a second" in done.stderr and "e+" not in done.stderr, done.stderr
+        done = darter("record", "-r", "1", "-d", "0.2", "-o", here / "a.folded", program.pid, check=0)
+        assert f"recording process {program.pid} for 0.2 s, once a second; Ctrl-C" in done.stderr
 
 
 def test_a_name_is_made():
@@ -85,6 +87,15 @@ def test_a_name_is_made():
             assert f"darter: written to {file.name}\n" in recorder.errors
         assert "<svg" in file.read_text() and "spin" in file.read_text()
         assert {path.name for path in here.iterdir()} == {file.name, "stderr.log"}
+
+
+def test_a_made_name_is_all_that_is_said_quietly():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        words = [DARTER, "record", "-q", "-d", "0.2", str(program.pid)]
+        done = subprocess.run(words, cwd=here, capture_output=True, text=True, timeout=DEADLINE, check=True)
+        (file,) = here.iterdir()
+        assert (done.stdout, done.stderr) == ("", file.name + "\n"), done
+        assert darter("record", "-q", "-d", "0.2", "-o", here / "a.svg", program.pid, check=0).stderr == ""
 
 
 @each(["svg", "darter"])
@@ -672,6 +683,7 @@ def test_progress_follows_the_width_of_the_terminal():
     (["-d", "0", "1"], "from 0.001 s"),
     (["-d", "1y", "1"], "'1y' is not a number of seconds"),
     (["-f", "xml", "1"], "there is no format 'xml'\n  text: "),
+    (["-f", "flamgraph", "1"], "there is no format 'flamgraph'\n  did you mean 'flamegraph'?\n"),
     (["-o", "a.xyz", "1"], "which format is 'a.xyz' to have?"),
     (["-o", "", "1"], "an empty text is no name"),
     (["-o", "no/such/a.svg", "1"], "there is no directory 'no/such/'\n  This makes it:\n      mkdir -p no/such/"),
@@ -691,7 +703,8 @@ def test_progress_follows_the_width_of_the_terminal():
     (["--perch", "on", "1"], "is none of: auto off"),
     ([], "which process?"),
     (["-d", "1"], "a program behind --"),
-    (["python3", "app.py"], "'darter record -- python3'"),
+    (["python3", "app.py"], "darter record -- python3 app.py\n"),
+    (["-d", "1", "python3", "my app.py", "-v"], "darter record -- python3 'my app.py' -v\n"),
     (["1", "--", "python3"], "exclude each other"),
 ])
 def test_what_makes_no_sense_is_refused(case):

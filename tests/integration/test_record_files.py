@@ -469,10 +469,12 @@ def test_rotation(kind):
         with Recorder(["-v", "--rotate", "300ms", "--keep", "2", "-o", f"a.{kind}", program.pid], here) as recorder:
             wait_for(lambda: recorder.errors.count("written to") >= 5 or recorder.process.poll() is not None, "some files")
             recorder.end()
-            written = re.findall(r"written to (\S+)", recorder.errors)
+            said = recorder.errors
+            written = re.findall(r"written to (\S+)", said)
         assert len(written) == len(set(written)) >= 6, recorder.errors
         assert all(re.fullmatch(rf"a-\d{{8}}-\d{{6}}(-\d+)?\.{kind}", name) for name in written), written
         assert names(here) == set(written[-2:])
+        assert f"the summary is of the last file alone: {written[-1]}\nRecorded process" in said, said
         if kind == "darter":
             for name in written[-2:]:
                 assert darter("report", here / name, check=0).stderr == ""

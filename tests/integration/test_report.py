@@ -28,6 +28,8 @@ def test_every_format(name):
         if NAMES[name]:
             darter("report", file, "-o", here / NAMES[name], check=0)
             assert (here / NAMES[name]).read_text() == by_name.stdout
+            darter("report", file, "-o", here / NAMES[name].upper(), check=0)
+            assert (here / NAMES[name].upper()).read_text() == by_name.stdout
         piped = darter("report", "-", "-f", name, check=0, wrap=("sh", "-c", f'exec "$@" < {file}', "sh"))
         assert piped.stdout == by_name.stdout
 
@@ -196,6 +198,7 @@ def test_an_output_that_fails_leaves_nothing():
         darter("report", here / "bad", "-o", here / "a.svg", check=1)
         assert (here / "a.svg").read_text() == "old"
         assert sorted(path.name for path in here.iterdir()) == ["a.darter", "a.svg", "bad"]
-        full = darter("report", file, "-f", "svg", "-o", "/dev/full", check=1)
-        assert "No space left on device" in full.stderr
+        for kind in ("svg", "darter"):
+            full = darter("report", file, "-f", kind, "-o", "/dev/full", check=1)
+            assert "darter: '/dev/full' cannot be written: No space left on device\n  make room there, " in full.stderr, full
         assert os.path.exists("/dev/full")

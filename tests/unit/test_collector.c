@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "profile/profile.h"
 #include "record/collector.h"
 #include "record/message.h"
@@ -37,13 +38,14 @@ static void tell_code(struct fixture *f, uint32_t id, const char *name)
 	tell_later_code(f, id, 1, name);
 }
 
-static void tell_thread(struct fixture *f, uint32_t serial, const char *name)
+static struct dt_message_thread *tell_thread(struct fixture *f, uint32_t serial, const char *name)
 {
 	struct dt_message_thread *message = dt_ring_put(f->ring, sizeof(*message) + strlen(name));
 
 	*message = (struct dt_message_thread){
 	    .head = head(DT_MESSAGE_THREAD, serial), .tid = 100 + serial, .name_length = (uint32_t)strlen(name)};
 	memcpy(message->name, name, strlen(name));
+	return message;
 }
 
 /* depth 0 .. 2: main, main -> inner; DT_SAME_STACK. */
@@ -239,6 +241,20 @@ static void test_cpu_time(void **state)
 	assert_int_equal(cpu_in(f, DT_STATE_RUNNING) + cpu_in(f, DT_STATE_SLEEPING), 19 * MS);
 }
 
+/* A main thread is called so from the beginning, and by its own name as soon as that is known. */
+static void test_name_of_main_thread(void **state)
+{
+	static const char *const given[] = {"", "chief", ""}, *const shown[] = {"MainThread", "chief", "chief"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < DT_COUNT(given); i++) {
+		tell_thread(f, 1, given[i])->main = true;
+		tell_round(f, 10 * i, 10 * i + 10);
+		assert_int_equal(dt_collector_settle(f->collector, false), 0);
+		assert_string_equal(dt_profile_text(f->profile, dt_profile_thread_at(f->profile, 1)->name), shown[i]);
+	}
+}
+
 /* A thread that is gone has no time any more; one that joins begins when it does; a name may come later. */
 static void test_threads_come_and_go(void **state)
 {
@@ -403,6 +419,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_runs, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_settled, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_cpu_time, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_name_of_main_thread, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_threads_come_and_go, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_later_codes, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_too_many_threads, set_up_limited, tear_down),

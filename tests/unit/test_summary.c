@@ -40,6 +40,8 @@ static void test_example(void **state)
 	compare(profile, NULL, &(struct dt_profile_render){.columns = 160, .color = true}, "summary-160-color.txt");
 	compare(profile, &(struct dt_view_options){.idle = true, .no_lines = true, .full_names = true},
 		&(struct dt_profile_render){.columns = 100}, "summary-idle.txt");
+	compare(profile, &(struct dt_view_options){.threads = true, .idle = true},
+		&(struct dt_profile_render){.columns = 100, .rows = 3}, "summary-threads.txt");
 	compare(profile,
 		&(struct dt_view_options){
 		    .weight = DT_WEIGHT_CPU, .main_thread = true, .hide = everything, .hide_count = 1},
@@ -289,6 +291,145 @@ static void test_fewer_rounds(void **state)
 	}
 }
 
+/* What tells two rows apart stays: the name of a function rather than that of its file, and the process of a thread. */
+static void test_short_names(void **state)
+{
+	static const struct {
+		size_t columns;
+		const char *function, *thread;
+	} cases[] = {
+	    {40, "\n100.0%  Thread._bootstrap… (threa…:1031)\n", "  thread 1002 \"s… of 1002\n"},
+	    {60, "  Thread._bootstrap_inner (threading.py:1031)\n", "  thread 1002 \"spin-1-of-a-pool\" of 1002\n"},
+	    {80, "  Thread._bootstrap_inner (thread…:1031)\n", "\"spin-1-of-a-pool\" of process 1002 python3…\n"},
+	};
+	struct dt_profile *profile = dt_profile_new();
+	struct dt_profile_run run = {.wall_ns = EXAMPLE_MS, .samples = 1000, .state = DT_STATE_RUNNING};
+
+	(void)state;
+	run.stack = example_frame(profile, 0, "Thread._bootstrap_inner", "/usr/lib/python3/threading.py", 1031);
+	for (int pid = 1001; pid <= 1002; pid++) {
+		struct dt_profile_process process = {.pid = pid, .command = example_string(profile, "python3 app.py")};
+		struct dt_profile_thread thread = {.tid = (uint64_t)pid,
+						   .name = example_string(profile, "spin-1-of-a-pool")};
+
+		assert_int_equal(dt_profile_add_process(profile, &process, &thread.process), 0);
+		assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	}
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct golden golden;
+
+		render_to(golden_begin(&golden), profile, NULL,
+			  &(struct dt_profile_render){.columns = cases[i].columns});
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].function));
+		assert_non_null(strstr(golden.data, cases[i].thread));
+		free(golden.data);
+	}
+	dt_profile_free(profile);
+}
+
+/* The time before there was Python is told, since no row has it. */
+static void test_absent(void **state)
+{
+	static const struct {
+		uint64_t from, to; /* ms of 10 s */
+		const char *words;
+	} cases[] = {
+	    {4000, 10000, "\nIn the first 4.00 s there was no Python that could be looked at: that is in no row.\n"},
+	    {4000, 9000, "\nIn the first 4.00 s and the last 1.00 s there was no Python that could be looked at"},
+	    {10, 1000, "\nIn the last 9.00 s there was no Python"},
+	    {10, 9990, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 0);
+		struct dt_profile_run run = {.start_ns = cases[i].from * EXAMPLE_MS,
+					     .wall_ns = (cases[i].to - cases[i].from) * EXAMPLE_MS,
+					     .samples = 1000,
+					     .thread = 1,
+					     .state = DT_STATE_RUNNING};
+		struct golden golden;
+
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		if (cases[i].words)
+			assert_non_null(strstr(golden.data, cases[i].words));
+		else
+			assert_null(strstr(golden.data, "there was no Python"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
+/* Few samples are not called good, and how much a share may be off is said. */
+static void test_few_samples(void **state)
+{
+	static const struct {
+		uint32_t samples;
+		const char *words;
+	} cases[] = {
+	    {1, "Quality: poor, only 1 sample (a share may be off by 100 points), 100.0% of"},
+	    {4, "Quality: poor, only 4 samples (a share may be off by 50 points), 100.0% of"},
+	    {99, "Quality: fair, only 99 samples (a share may be off by 11 points), 100.0% of"},
+	    {100, "Quality: good, 100.0% of"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = dt_profile_new(), *from = busy_profile(DT_STATE_RUNNING, EXAMPLE_MS);
+		struct dt_profile_run run = dt_profile_runs(from)[0];
+		uint32_t id;
+		struct golden golden;
+
+		run.samples = cases[i].samples;
+		run.stack = example_frame(profile, 0, "main", "/srv/app.py", 15);
+		assert_int_equal(dt_profile_add_process(profile, &(struct dt_profile_process){.pid = 12}, &id), 0);
+		assert_int_equal(
+		    dt_profile_add_thread(profile, &(struct dt_profile_thread){.process = id}, &run.thread), 0);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].words));
+		assert_int_equal(!strstr(golden.data, "note: a higher '--rate' or a longer recording has more"),
+				 cases[i].samples >= 100);
+		free(golden.data);
+		dt_profile_free(profile);
+		dt_profile_free(from);
+	}
+}
+
+/* A pool of many threads does not fill screens: the busiest ones have tables, the others are counted. */
+static void test_many_threads(void **state)
+{
+	struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 1000 * EXAMPLE_MS);
+	const struct dt_profile_run main_run = dt_profile_runs(profile)[0];
+	struct golden golden;
+	size_t tables = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++) {
+		struct dt_profile_thread thread = {.process = 1, .tid = 100 + i};
+		struct dt_profile_run run = main_run;
+
+		run.wall_ns = (20 - i) * EXAMPLE_MS;
+		assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	}
+	render_to(golden_begin(&golden), profile, &(struct dt_view_options){.threads = true}, NULL);
+	assert_int_equal(fclose(golden.out), 0);
+	for (const char *at = golden.data; (at = strstr(at, "main (app.py:11)\n")); at++)
+		tables++;
+	assert_int_equal(tables, 2 + 8);
+	assert_non_null(strstr(golden.data, " thread 106\n"));
+	assert_null(strstr(golden.data, " thread 107\n"));
+	assert_non_null(strstr(golden.data, "\n… 3 more threads\n"));
+	free(golden.data);
+	dt_profile_free(profile);
+}
+
 /* The little CPU time of a thread that waits is no time of waiting. */
 static void test_cpu_time_of_waiting(void **state)
 {
@@ -346,6 +487,8 @@ int main(void)
 	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
 	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_absent),
+	    cmocka_unit_test(test_short_names),  cmocka_unit_test(test_few_samples),
 	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 

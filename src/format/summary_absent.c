@@ -1,0 +1,45 @@
+/*
+ * What no row of the summary can have: time in which there was nobody to look at. A program that is started is no
+ * Python for a while, and what it does after its last thread has ended is not seen either.
+ */
+#include "base/util.h"
+#include "base/wrap.h"
+#include "format/summary.h"
+#include "format/units.h"
+
+#define LITTLE 20 /* a part of the duration that is not worth a sentence: the twentieth */
+
+static void put_part(struct dt_buf *text, const char *which, uint64_t ns)
+{
+	dt_buf_puts(text, text->length ? " and " : "In ");
+	dt_buf_puts(text, which);
+	dt_put_time(text, ns);
+}
+
+/* "In the first 25.1 ms there was no Python that could be looked at: they are in no row." */
+void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(profile);
+	size_t count = dt_profile_counts(profile).runs;
+	uint64_t duration = dt_profile_meta(profile)->duration_ns, first = duration, last = 0;
+	struct dt_buf text = DT_BUF_INIT;
+
+	for (size_t i = 0; i < count; i++) {
+		first = DT_MIN(first, runs[i].start_ns);
+		last = DT_MAX(last, runs[i].start_ns + DT_MIN(runs[i].wall_ns, UINT64_MAX - runs[i].start_ns));
+	}
+	last = DT_MIN(last, duration);
+	if (!count)
+		return;
+	if (first > duration / LITTLE)
+		put_part(&text, "the first ", first);
+	if (duration - last > duration / LITTLE)
+		put_part(&text, "the last ", duration - last);
+	if (text.length) {
+		dt_buf_puts(&text, " there was no Python that could be looked at: that is in no row.");
+		dt_wrap(buf, text.data, text.length, 0, 0, render->columns);
+		dt_buf_putc(buf, '\n');
+	}
+	buf->failed |= text.failed;
+	dt_buf_release(&text);
+}
