@@ -279,6 +279,29 @@ int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_co
 	return read_threads(mem, &python->layout, codes, threads, arena, walk);
 }
 
+int dt_walk_some(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes,
+		 struct dt_arena *arena, struct dt_walk *walk, const bool *wanted)
+{
+	struct addresses list = {0};
+
+	dt_budget_begin(&walk->budget, DT_WALK_FRAMES);
+	for (size_t i = 0; i < walk->thread_count; i++)
+		if (wanted[i] && addresses_add(&list, arena, walk->threads[i].address) < 0)
+			return -ENOMEM;
+	dt_walk_ahead(mem, &python->layout, list.items, list.count);
+	for (size_t i = 0; i < walk->thread_count; i++) {
+		int rc = wanted[i]
+			     ? dt_walk_frames(mem, &python->layout, codes, arena, &walk->budget, &walk->threads[i])
+			     : 0;
+
+		if (rc == -EFAULT)
+			walk->threads[i].end = DT_WALK_BROKEN;
+		else if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
 		struct dt_walk_thread *thread)
 {

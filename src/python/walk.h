@@ -98,6 +98,11 @@ int dt_walk_threads(struct dt_mem *mem, const struct dt_python *python, size_t t
 int dt_walk_all(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, size_t threads,
 		struct dt_arena *arena, struct dt_walk *walk);
 
+/* The frames of some of the threads that dt_walk_threads() found: wanted has an entry for each. The code cache has
+ * begun a look. A thread that cannot be read any more has the end DT_WALK_BROKEN. 0, -ENOMEM. */
+int dt_walk_some(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes,
+		 struct dt_arena *arena, struct dt_walk *walk, const bool *wanted);
+
 /* What tells cheaply whether anything can have changed since the last time: the words of a GIL, and the heads of the
  * lists, in one call to the kernel. interpreter is one that a walk found. 0 or a negative errno. */
 struct dt_pulse {

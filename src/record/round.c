@@ -252,9 +252,11 @@ static void note_length(struct dt_watcher *w, uint64_t woke_ns)
 	uint64_t now = dt_clock_ns(), passed_ns = now - woke_ns;
 
 	w->took_ns = passed_ns;
+	for (const struct dt_subject *subject = w->subjects; subject; subject = subject->next)
+		w->took_ns -= DT_MIN(dt_recorder_waited(subject->recorder), w->took_ns);
 	if (passed_ns < LONG_NS)
 		return;
-	w->took_ns = DT_MIN(passed_ns, dt_cpu_ns() - w->cpu_ns);
+	w->took_ns = DT_MIN(w->took_ns, dt_cpu_ns() - w->cpu_ns);
 	note_gap(w, woke_ns + w->took_ns, now);
 }
 

@@ -23,6 +23,8 @@ void dt_recorder_begin(struct dt_recorder *r)
 		r->threads[i].seen = false;
 	}
 	r->going_on = false;
+	r->asked_all = false;
+	r->waited_ns = 0;
 	r->away = (struct dt_away){0};
 }
 
@@ -92,7 +94,7 @@ static bool is_it(const struct dt_recorded *thread, const struct dt_walk_thread 
 	       !thread->ended;
 }
 
-static struct dt_recorded *find(struct dt_recorder *r, const struct dt_walk_thread *walk, size_t likely)
+struct dt_recorded *dt_recorder_known(struct dt_recorder *r, const struct dt_walk_thread *walk, size_t likely)
 {
 	size_t step = 0, at;
 
@@ -155,7 +157,7 @@ static void find_tid(struct dt_recorder *r, struct dt_recorded *thread)
 
 struct dt_recorded *dt_recorder_adopt(struct dt_recorder *r, const struct dt_walk_thread *walk)
 {
-	struct dt_recorded *thread = find(r, walk, SIZE_MAX);
+	struct dt_recorded *thread = dt_recorder_known(r, walk, SIZE_MAX);
 	int ns_tid, tid;
 
 	dt_tids_begin(r->sampler->tids);
@@ -193,6 +195,20 @@ static bool drop_unmet(struct dt_recorder *r)
 	return good;
 }
 
+/* If two name the same thread, one of them may be run by another one. */
+bool dt_recorder_all_differ(struct dt_recorder *r, const struct dt_walk *walk)
+{
+	bool differ = dt_index_clear(&r->by_ident, walk->thread_count);
+
+	for (size_t i = 0; differ && i < walk->thread_count; i++) {
+		size_t step = 0, at;
+
+		differ = !dt_index_next(&r->by_ident, walk->threads[i].ident, &step, &at) &&
+			 dt_index_put(&r->by_ident, walk->threads[i].ident, i);
+	}
+	return differ;
+}
+
 static void take_labels(struct dt_recorded *thread, const struct dt_look_thread *from)
 {
 	thread->state = from->state;
@@ -210,7 +226,7 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 
 	for (size_t i = 0; i < walk->thread_count; i++) {
 		const struct dt_walk_thread *from = &walk->threads[i];
-		struct dt_recorded *thread = find(r, from, i);
+		struct dt_recorded *thread = dt_recorder_known(r, from, i);
 
 		changed = changed || !thread;
 		if (!thread)
@@ -286,6 +302,7 @@ void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspec
 {
 	dt_recorded_state(r, suspect, call, r->pulse.words.locked == 1);
 	dt_recorded_account(suspect, sched);
+	suspect->stands = false;
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
 		r->threads[i].gc = r->threads[i].gil && r->pulse.collecting;
@@ -305,7 +322,9 @@ void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
 		return;
 	}
 	dt_recorded_account(thread, &now);
-	if (!thread->ran && thread->state != DT_STATE_UNKNOWN)
+	thread->stands = thread->stands && !thread->ran;
+	/* Where many are looked at, that it is on no CPU has to be known. */
+	if (!thread->ran && thread->state != DT_STATE_UNKNOWN && (thread->off || !r->asked_all))
 		return;
 	thread->off = false;
 	if (dt_thread_call_now(&thread->files, &call) == 0)
@@ -336,12 +355,15 @@ static uint64_t time_of_others(const struct dt_recorder *r)
 
 /* If nobody's time has gone on nobody has run, except for one who has only just begun: so some are asked in any case,
  * one after the other. */
-void dt_recorder_other_states(struct dt_recorder *r)
+void dt_recorder_other_states(struct dt_recorder *r, const struct dt_seat *seat)
 {
 	uint64_t others = r->count > FEW ? time_of_others(r) : 0;
 	size_t count = others && others == r->others_ns ? FEW : r->count;
+	bool many = seat && count == r->count && dt_recorder_has_many(r);
 
 	r->others_ns = others;
+	if (many)
+		dt_recorder_stand_up(r, seat);
 	for (size_t i = 0; i < count; i++) {
 		size_t at = count < r->count ? ++r->asked % r->count : i;
 
@@ -352,6 +374,8 @@ void dt_recorder_other_states(struct dt_recorder *r)
 	for (size_t i = 0; count < r->count && i < r->count; i++)
 		if (r->threads[i].state == DT_STATE_RUNNING && r->threads[i].address != r->suspect)
 			dt_recorded_ask(r, &r->threads[i]);
+	if (many)
+		dt_recorder_sit_down(r, seat);
 }
 
 void dt_recorder_account(struct dt_recorder *r)

@@ -74,15 +74,22 @@ int dt_recorder_cpu(const struct dt_recorder *r)
 	return r->cpu;
 }
 
+uint64_t dt_recorder_waited(const struct dt_recorder *r)
+{
+	return r->waited_ns;
+}
+
 struct dt_recorded *dt_recorder_threads(struct dt_recorder *r, size_t *count)
 {
 	*count = r->count;
 	return r->threads;
 }
 
-/* The long way, the threads of which become those of the recorder. */
-static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *err)
+/* The long way, the threads of which become those of the recorder. Where there are many of them it takes its own perch,
+ * if it needs one, and only then. */
+static int climb(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
 {
+	bool many = dt_recorder_has_many(r);
 	const struct dt_look *look;
 	uint64_t began;
 	int rc;
@@ -90,13 +97,19 @@ static int climb(struct dt_recorder *r, enum dt_taken *taken, struct dt_error *e
 	dt_code_cache_generation(r->sampler->codes, 0);
 	r->sampler->limit_ns = r->count ? LADDER_NS : FIRST_NS;
 	began = dt_clock_ns();
+	if (many)
+		dt_recorder_stand_up(r, moment->seat);
 	rc = dt_sampler_look(r->sampler, &look, err);
+	if (many)
+		dt_recorder_sit_down(r, moment->seat);
 	r->climb_ns = dt_clock_ns() + (dt_clock_ns() - began) * CLIMB_REST;
 	r->passed = 0;
 	if (rc < 0)
 		return rc;
 	*taken = DT_TAKEN_LADDER;
 	r->seen_ns = dt_clock_ns() - look->window_ns;
+	r->all_ns = look->window_ns;
+	r->all_count = look->thread_count;
 	r->blocked = false;
 	r->others_ns = 0;
 	r->interpreter = look->walk.interpreters[0];
@@ -163,7 +176,8 @@ static int take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_t
 	}
 	if (rc == DT_ATTEMPT_DONE) {
 		r->passed = 0;
-		dt_recorder_other_states(r);
+		if (!r->asked_all)
+			dt_recorder_other_states(r, moment->seat);
 		dt_recorder_judge(r, moment->seat, *taken == DT_TAKEN_SAME ? DT_IN_TIME : lateness(r, moment));
 		return 0;
 	}
@@ -177,7 +191,7 @@ static int take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_t
 		return 0;
 	}
 	if (!r->replaced)
-		code = climb(r, taken, err);
+		code = climb(r, moment, taken, err);
 	if (r->replaced || (code != DT_EENDED && dt_live_replaced(r->live, r->python->runtime)))
 		return fail_replaced(r, err);
 	if (code == 0)
@@ -238,7 +252,7 @@ void dt_recorder_pass(struct dt_recorder *r)
 		dt_recorder_settle(r);
 		return;
 	}
-	dt_recorder_other_states(r);
+	dt_recorder_other_states(r, NULL);
 	if (suspect)
 		dt_recorded_ask(r, suspect);
 	dt_recorder_judge(r, NULL, DT_NO_LOOK);

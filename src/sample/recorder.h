@@ -136,6 +136,9 @@ void dt_recorder_set_extra(struct dt_recorder *recorder, dt_sampler_extra_fn *ex
 /* After DT_TAKEN_AWAY, and for the next moment: the CPU of the thread that matters. -1: not known. */
 int dt_recorder_cpu(const struct dt_recorder *recorder);
 
+/* How long the last look had to wait for a CPU, having left the perch: nobody was kept from one meanwhile. */
+uint64_t dt_recorder_waited(const struct dt_recorder *recorder);
+
 /* The threads of the last look, in the order of their serials. */
 struct dt_recorded *dt_recorder_threads(struct dt_recorder *recorder, size_t *count);
 

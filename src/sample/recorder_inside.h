@@ -87,15 +87,33 @@ struct dt_recorder {
 	struct dt_away away;
 	struct dt_stay stays[64]; /* by their digests; one that is pushed out is learnt again */
 	uint64_t random;
-	uint64_t climb_ns;       /* dt_clock_ns() from when on the long way may be taken again */
-	enum dt_attempt attempt; /* what the last one came to */
-	unsigned passed;         /* looks in a row for which there was no time */
-	bool replaced;           /* another program was met: this recorder is of no use any more */
+	uint64_t climb_ns;         /* dt_clock_ns() from when on the long way may be taken again */
+	enum dt_attempt attempt;   /* what the last one came to */
+	unsigned passed;           /* looks in a row for which there was no time */
+	uint64_t all_ns;           /* that the last look at all threads at once took */
+	size_t all_count;          /* of so many */
+	bool asked_all;            /* in this look, for accounts and states */
+	uint64_t up_ns, up_cpu_ns; /* dt_clock_ns() and dt_cpu_ns() since when we do not sit */
+	uint64_t waited_ns;        /* in this look, beside, for a CPU */
+	unsigned doubts;           /* looks in a row in which two thread states named the same thread */
+	bool replaced;             /* another program was met: this recorder is of no use any more */
 };
 
 /* One attempt. last: nothing more is tried after it, what cannot be followed is unseen. *taken is valid if done. */
 enum dt_attempt dt_short_look(struct dt_recorder *recorder, const struct dt_moment *moment, bool last,
 			      enum dt_taken *taken);
+
+/* Is a look at all threads at once so long that it must not be taken in a perch? */
+bool dt_recorder_has_many(const struct dt_recorder *recorder);
+
+/* As dt_seat_stand_up() and dt_seat_sit_down(). How long we had to wait for a CPU between them is added up. */
+void dt_recorder_stand_up(struct dt_recorder *recorder, const struct dt_seat *seat);
+void dt_recorder_sit_down(struct dt_recorder *recorder, const struct dt_seat *seat);
+
+/* The threads but the suspect, which was looked at (NULL: there is none): see others_look.c. then: the pulse while it
+ * stood. False if some of those that ran are unseen, and all are to be looked at again. */
+bool dt_others_look(struct dt_recorder *recorder, const struct dt_moment *moment, const struct dt_pulse *then,
+		    const struct dt_recorded *suspect);
 
 /* The same, for DT_WAY_EACH. Threads that were seen are not looked at again in the same look, and those that never are
  * become unseen with dt_each_give_up(). */
@@ -156,6 +174,12 @@ bool dt_crowd_stood(const struct dt_crowd *crowd, const struct dt_recorder *reco
 /* Its thread is another one from now on. */
 void dt_recorded_set_tid(struct dt_recorder *recorder, struct dt_recorded *thread, int tid, int ns_tid);
 
+/* Does no thread state of a walk name the same thread as another one? */
+bool dt_recorder_all_differ(struct dt_recorder *recorder, const struct dt_walk *walk);
+
+/* The thread that a walk has found, NULL if it is new. likely: where it is if nothing has changed. */
+struct dt_recorded *dt_recorder_known(struct dt_recorder *recorder, const struct dt_walk_thread *walk, size_t likely);
+
 /* Adds a thread that the next look at all threads will meet, or drop. NULL: it cannot be told which thread it is. */
 struct dt_recorded *dt_recorder_adopt(struct dt_recorder *recorder, const struct dt_walk_thread *walk);
 
@@ -182,8 +206,9 @@ void dt_recorded_ready(struct dt_recorder *recorder, struct dt_recorded *thread,
 /* It sleeps, or runs without the GIL, where it is. */
 void dt_recorded_stays(struct dt_recorder *recorder, const struct dt_recorded *thread, bool sleeps);
 
-/* The states of those threads that have been on a CPU since they were last asked for. */
-void dt_recorder_other_states(struct dt_recorder *recorder);
+/* The states of those threads that have been on a CPU since they were last asked for. seat: of the calling thread,
+ * which gets up from it if there are many to be asked; NULL: it does not. */
+void dt_recorder_other_states(struct dt_recorder *recorder, const struct dt_seat *seat);
 
 /* Between 0 and 1. */
 double dt_recorder_chance(struct dt_recorder *recorder);

@@ -53,7 +53,8 @@ static void hurry(struct dt_seat *seat, bool brisk)
 		return;
 	if (brisk)
 		bound_real_time();
-	seat->lent = (brisk && dt_perch_fifo()) || take_slice(seat);
+	seat->brisk = brisk && dt_perch_fifo();
+	seat->lent = seat->brisk || take_slice(seat);
 }
 
 void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
@@ -131,6 +132,35 @@ void dt_seat_avoid(struct dt_seat *seat, int cpu)
 	CPU_CLR((size_t)cpu, &others);
 	if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof(others), &others) == 0)
 		seat->avoided = cpu;
+}
+
+/* Off the CPU first: as an ordinary thread we would have to wait there for who is busy on it. */
+void dt_seat_stand_up(const struct dt_seat *seat)
+{
+	cpu_set_t others = seat->allowed;
+
+	if (seat->cpu >= 0) {
+		CPU_CLR((size_t)seat->cpu, &others);
+		if (CPU_COUNT(&others))
+			sched_setaffinity(0, sizeof(others), &others);
+	}
+	if (seat->kind == DT_SEAT_FIFO || seat->lent)
+		dt_perch_give_back(&seat->saved);
+}
+
+void dt_seat_sit_down(const struct dt_seat *seat)
+{
+	bool fifo = seat->kind == DT_SEAT_FIFO || seat->brisk;
+	cpu_set_t only;
+
+	/* The right to a real-time priority may have been taken away meanwhile. */
+	if ((seat->kind == DT_SEAT_FIFO || seat->lent) && (!fifo || !dt_perch_fifo()))
+		take_slice(seat);
+	if (seat->cpu < 0)
+		return;
+	CPU_ZERO(&only);
+	CPU_SET((size_t)seat->cpu, &only);
+	sched_setaffinity(0, sizeof(only), &only);
 }
 
 /* The kernel books the time of the one that has to go and begins to count ours at the same moment. */

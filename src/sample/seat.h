@@ -30,6 +30,7 @@ struct dt_seat {
 	cpu_set_t allowed; /* where we may go */
 	struct dt_sched saved;
 	bool lent;  /* beside, but with a priority that is to be given back */
+	bool brisk; /* which is a real-time one */
 	int booked; /* the file that tells when the scheduler last booked our time, -1: there is none */
 };
 
@@ -45,6 +46,11 @@ bool dt_seat_move(struct dt_seat *seat, int cpu);
 
 /* Beside: leaves a CPU to the thread that runs there, if there is another one for us. */
 void dt_seat_avoid(struct dt_seat *seat, int cpu);
+
+/* For what takes long and needs no perch: we go off the CPU that we sit on, if there is another one, and have an
+ * ordinary priority, until we sit down again. */
+void dt_seat_stand_up(const struct dt_seat *seat);
+void dt_seat_sit_down(const struct dt_seat *seat);
 
 /* Was a thread with this account on our CPU until we came? Also true where that cannot be told. */
 bool dt_seat_followed(const struct dt_seat *seat, const struct dt_thread_booked *booked);

@@ -368,6 +368,8 @@ static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment
 		return DT_ATTEMPT_AGAIN;
 	if (found && found->end != DT_WALK_WHOLE && !a->last)
 		return DT_ATTEMPT_LATER;
+	r->all_ns = s->look.window_ns;
+	r->all_count = walk->thread_count;
 	if (dt_recorder_meet(r, walk, NULL, true) < 0 || r->way == DT_WAY_LADDER)
 		return DT_ATTEMPT_HARD;
 	if (r->way != DT_WAY_GIL)
@@ -401,14 +403,29 @@ static void tell_state(struct dt_recorder *r, const struct dt_moment *moment, co
 		dt_recorded_ready(r, suspect, a->waking ? NULL : moment->seat, a->before.slices, gil);
 }
 
+/* All but the suspect, which has been seen and may go on. */
+static enum dt_attempt look_at_others(struct dt_recorder *r, const struct dt_moment *moment,
+				      const struct attempt_state *a)
+{
+	if (a->stopped)
+		dt_stop_end(moment->stop);
+	if (!dt_others_look(r, moment, &a->pulse, a->suspect))
+		dt_recorder_refresh(r);
+	return r->way == DT_WAY_GIL && !r->replaced ? DT_ATTEMPT_DONE : DT_ATTEMPT_HARD;
+}
+
 /* Looks at what can have changed, while the suspect stands. */
 static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
-	enum dt_attempt rc;
+	bool alone = is_alone(r, a), apart = !alone && dt_recorder_has_many(r);
+	enum dt_attempt rc = DT_ATTEMPT_DONE;
 
 	/* How many codes have ended was asked while it stood: those that it uses are the ones that are known. */
 	dt_code_cache_generation(r->sampler->codes, a->agree ? 0 : a->pulse.code_generation);
-	rc = is_alone(r, a) ? look_at_one(r, moment, a) : look_at_all(r, moment, a);
+	if (!alone && !apart)
+		rc = look_at_all(r, moment, a);
+	else if (a->suspect)
+		rc = look_at_one(r, moment, a);
 	if (rc != DT_ATTEMPT_DONE)
 		return rc;
 	r->pulse = a->pulse;
@@ -418,7 +435,7 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->slices = a->before.slices;
 	if (a->suspect)
 		tell_state(r, moment, a, a->suspect);
-	return DT_ATTEMPT_DONE;
+	return apart ? look_at_others(r, moment, a) : DT_ATTEMPT_DONE;
 }
 
 /* It was not seen where it was at the moment. */

@@ -14,27 +14,13 @@
 #include "sample/look.h"
 #include "sample/recorder_inside.h"
 
-/* No two thread states name the same thread: one of them may be run by another one then. */
-static bool all_differ(struct dt_recorder *r, const struct dt_walk *walk)
-{
-	bool differ = dt_index_clear(&r->by_ident, walk->thread_count);
-
-	for (size_t i = 0; differ && i < walk->thread_count; i++) {
-		size_t step = 0, at;
-
-		differ = !dt_index_next(&r->by_ident, walk->threads[i].ident, &step, &at) &&
-			 dt_index_put(&r->by_ident, walk->threads[i].ident, i);
-	}
-	return differ;
-}
-
 enum dt_way dt_recorder_way(struct dt_recorder *r, const struct dt_walk *walk)
 {
 	if (walk->interpreter_count > DT_HOMES || !walk->lists_whole)
 		return DT_WAY_LADDER;
 	if (r->python->layout.free_threaded || (walk->thread_count > 1 && !dt_walk_gil_counted(r->python)))
 		return DT_WAY_EACH;
-	if (walk->interpreter_count > 1 || !all_differ(r, walk))
+	if (walk->interpreter_count > 1 || !dt_recorder_all_differ(r, walk))
 		return DT_WAY_EACH;
 	return walk->interpreters[0].gil.address ? DT_WAY_GIL : DT_WAY_LADDER;
 }
