@@ -48,8 +48,8 @@ struct dt_file_state {
 };
 
 /* Reads a file. A file that was cut short or is damaged gives what can be read, and says so in *state; only one that
- * holds nothing readable fails: with DT_EAGAIN if nothing was lost, because nothing has been written yet. The name is for
- * words. */
+ * holds nothing readable fails: with DT_EAGAIN if nothing was lost, because nothing has been written yet. The name is
+ * for words. */
 int dt_profile_read(int fd, const char *name, struct dt_profile **profile, struct dt_file_state *state,
 		    struct dt_error *err);
 
