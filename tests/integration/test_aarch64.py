@@ -22,7 +22,7 @@ SHIFT = 1000000  # between ids of two PID namespaces
 NOT_IN_QEMU = {
     "files": "no openat2", "namespaces": "no openat2", "hold": "no ptrace", "mem": "no process_vm_readv, no seccomp",
     "maps": "memory is never executable", "outlive": "a first thread that ends stays", "proc": "the system calls that are seen are qemu's own",
-    "patience": "puts itself before the C library, which is linked in",
+    "patience": "puts itself before the C library, which is linked in", "family": "no PR_SET_CHILD_SUBREAPER",
 }
 
 
