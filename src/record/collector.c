@@ -157,8 +157,12 @@ static int collect_thread(struct dt_collector *c, struct collected_process *proc
 	if (rc < 0)
 		return rc;
 	if (thread) {
-		if (!message->name_length || !told.name)
-			told.name = dt_profile_thread_at(c->profile, thread->id)->name;
+		const struct dt_profile_thread *before = dt_profile_thread_at(c->profile, thread->id);
+
+		if (before->main && !message->main) /* it had its name for that */
+			;
+		else if (!message->name_length || !told.name)
+			told.name = before->name;
 		return dt_profile_set_thread(c->profile, thread->id, &told);
 	}
 	if (process->count == process->capacity) {

@@ -195,7 +195,7 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 					      .tid = (uint64_t)thread->tid,
 					      .ident = thread->ident,
 					      .interpreter = thread->interpreter,
-					      .main = thread->main,
+					      .main = thread->main && !thread->lent,
 					      .name_length = (uint32_t)length};
 	if (length)
 		memcpy(message->name, name, length);

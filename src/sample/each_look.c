@@ -383,7 +383,6 @@ static void look_at_running(struct pass *p, struct dt_recorded *thread)
 	const struct may_stop asked = {r, thread->tid};
 
 	dt_code_cache_go_on(r->sampler->codes);
-	dt_code_cache_generation(r->sampler->codes, 0);
 	if (p->moment->stop && dt_stop_begin(p->moment->stop, &thread->files, may_stop, &asked) == 0) {
 		if (r->crowded)
 			dt_crowd_begin(&p->crowd, r, &asked.tid, 1);

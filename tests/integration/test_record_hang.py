@@ -24,8 +24,8 @@ def hide(program):
 
 
 def spun(file):
-    """Seconds in which a program was recorded that computes."""
-    return sum(weight for path, weight in stacks(file, "-q") if any("spin" in frame for frame in path)) / 1e6
+    """Seconds in which a program was recorded that computes. Where nothing may be held, only outer frames are certain."""
+    return sum(weight for path, weight in stacks(file, "-q") if any("(hum.py:" in frame for frame in path)) / 1e6
 
 
 def lost(errors):
@@ -46,7 +46,7 @@ def test_the_others_go_on(how):
             wait_for(lambda: spun(file) > before + 2, "the other one goes on being recorded")
             passed = time.monotonic() - now
             assert spun(file) - before < passed + 2, "time was invented"
-            assert process_state(stuck.pid) == "S"
+            assert process_state(stuck.pid) in "SRD"  # nobody has stopped it
             recorder.end(check=1)
             assert recorder.errors.count("does not come") == 1 and "userfaultfd" in recorder.errors, recorder.errors
             assert lost(recorder.errors) > 0, recorder.errors

@@ -69,7 +69,8 @@ def test_what_computes_is_seen(python, kind):
         pid = program.pid
     check_time(made, spent)
     seen, everything = computing(made)
-    assert 2 * sum(seen.values()) > everything > 0, f"{seen} of {everything}"
+    # Two that compute at once are on two CPUs, and there is one to look: not all of it is seen.
+    assert (8 if kind == "own" else 2) * sum(seen.values()) > everything > 0, f"{seen} of {everything}"
     where = {(interpreter != 0, tid == pid) for interpreter, tid, _ in seen}
     assert where == {"beside": {(False, True)}, "inside": {(True, True)}, "lent": {(True, False)}, "own": {(True, False)},
                      "orphan": {(True, True)}}[kind], seen
