@@ -59,25 +59,28 @@ static void clear_line(void)
 /* Returns when we go on. */
 static void stand(int number)
 {
-	const struct sigaction usual = {.sa_handler = SIG_DFL}, ours = action_of(stop);
+	const struct sigaction usual = {.sa_handler = SIG_DFL}, never = {.sa_handler = SIG_IGN}, ours = action_of(stop);
 	sigset_t one, mask;
 
 	clear_line();
 	sigemptyset(&one);
 	sigaddset(&one, number);
 	sigaction(number, &usual, NULL);
+	/* It is blocked until we unblock it, and taken back by a SIGCONT that comes from now on; one that has come
+	 * since we were asked has called it off. */
 	raise(number);
+	if (!wanted)
+		sigaction(number, &never, NULL);
 	pthread_sigmask(SIG_UNBLOCK, &one, &mask);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	sigaction(number, &ours, NULL);
 }
 
-static void stop(int number)
+/* With the signals blocked that stop us. */
+static void attempt(int number)
 {
 	uint64_t until = dt_clock_ns() + LIMIT_NS;
-	int kept = errno;
 
-	wanted = number;
 	while (wanted && !dt_hold_nothing() && dt_clock_ns() < until)
 		nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
 	if (wanted && dt_hold_nothing()) {
@@ -86,6 +89,14 @@ static void stop(int number)
 	}
 	if (!wanted)
 		dt_hold_again();
+}
+
+static void stop(int number)
+{
+	int kept = errno;
+
+	wanted = number;
+	attempt(number);
 	errno = kept;
 }
 
@@ -118,10 +129,15 @@ void dt_standing_restore(void)
 
 void dt_standing_retry(void)
 {
-	int number = wanted;
+	const struct sigaction ours = action_of(stop);
+	sigset_t mask;
 
-	if (number)
-		raise(number);
+	if (!wanted)
+		return;
+	pthread_sigmask(SIG_BLOCK, &ours.sa_mask, &mask);
+	if (wanted) /* it may have been called off meanwhile */
+		attempt(wanted);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void dt_standing_line(size_t columns)
