@@ -214,11 +214,12 @@ static int collect_change(struct dt_collector *c, struct collected_process *proc
 	return rc;
 }
 
-/* A thread that is met where it waits was on its CPU somewhere else: that time belongs to where it is met running. */
-static void spend(struct collected_thread *thread, uint64_t cpu_ns)
+/* A thread that is met where it waits, be it for a CPU, was on its CPU somewhere else: that time belongs to where it is
+ * met running. */
+static void spend(struct collected_thread *thread, const struct dt_message_spent *message)
 {
-	thread->owed_ns += cpu_ns;
-	if (thread->state != DT_STATE_RUNNING)
+	thread->owed_ns += message->cpu_ns;
+	if (thread->state != DT_STATE_RUNNING || message->elsewhere)
 		return;
 	thread->cpu_ns += thread->owed_ns;
 	thread->owed_ns = 0;
@@ -287,7 +288,7 @@ static int collect(struct dt_collector *c, const struct dt_message *message)
 	case DT_MESSAGE_SPENT:
 		thread = find_thread(process, message->thread);
 		if (thread)
-			spend(thread, ((const struct dt_message_spent *)message)->cpu_ns);
+			spend(thread, (const struct dt_message_spent *)message);
 		return 0;
 	case DT_MESSAGE_GONE:
 		return collect_gone(c, process, message->thread);

@@ -63,6 +63,7 @@ struct dt_message_change {
 struct dt_message_spent {
 	struct dt_message head;
 	uint64_t cpu_ns;
+	uint32_t elsewhere; /* it waits for a CPU where it is */
 };
 
 struct dt_message_round {

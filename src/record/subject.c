@@ -270,6 +270,7 @@ static bool tell_spent(struct dt_subject *subject, struct dt_ring *ring, const s
 		return false;
 	message->head = head(subject, DT_MESSAGE_SPENT, thread->serial);
 	message->cpu_ns = thread->spent_ns;
+	message->elsewhere = thread->waits;
 	return true;
 }
 

@@ -228,8 +228,8 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 		dt_recorded_tear(thread, &one->walk);
 	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call, gil);
 	dt_recorded_account(thread, after);
-	if (one->running && !one->stopped && !one->agreed)
-		dt_recorded_ready(p->r, thread, p->moment->seat, after->slices, gil);
+	if (one->running && !one->stopped)
+		dt_recorded_ready(p->r, thread, one->agreed ? NULL : p->moment->seat, after->slices, gil);
 	else if (!one->running && !gil)
 		dt_recorded_stays(p->r, thread, true);
 	thread->attached = one->walk.attached;

@@ -16,7 +16,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].began = r->threads[i].fresh = false;
-		r->threads[i].ran = false;
+		r->threads[i].ran = r->threads[i].waits = false;
 		r->threads[i].ready_ns = r->threads[i].span_ns = 0;
 		r->threads[i].before = r->threads[i].state;
 		r->threads[i].call_before = r->threads[i].syscall;
@@ -401,7 +401,7 @@ void dt_recorded_unseen(struct dt_recorder *r, struct dt_recorded *thread, bool 
 	thread->fresh = thread->fresh || !thread->unseen;
 	thread->unseen = true;
 	thread->stands = false;
-	thread->torn = false;
+	thread->torn = thread->waits = false;
 	thread->frame_count = 0;
 	thread->digest[0] = thread->digest[1] = 1;
 	if (!ran && thread->state != DT_STATE_RUNNING && thread->state != DT_STATE_UNKNOWN)

@@ -35,6 +35,7 @@ struct dt_recorded {
 	bool torn;   /* inner frames are left out; never without fresh */
 	bool unseen; /* it ran, and its stack could not be proven in time: it has no frames */
 	bool gil, gc;
+	bool waits; /* it is ready to run, and somebody else had the CPU at the moment */
 	enum dt_state state;
 	const char *syscall;
 	uint64_t spent_ns; /* on a CPU, by the scheduler's account, since who uses the recorder made it 0 */
@@ -62,7 +63,7 @@ struct dt_recorded {
 	bool off;             /* it was on none when it was asked for: its account is whole */
 	uint64_t asked_ns;    /* when its account was last asked for */
 	uint64_t span_ns;     /* since the account before that, in this look; 0: it was not asked for */
-	uint64_t ready_ns;    /* of that it ran, or was ready to */
+	uint64_t ready_ns;    /* of that it ran, or was ready to, as far as that has been booked */
 	enum dt_state before; /* its state at the last look */
 	bool met;             /* in the look that is being taken */
 	unsigned between;     /* looks in a row in which it was just entering Python */

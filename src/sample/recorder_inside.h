@@ -198,8 +198,8 @@ void dt_recorded_state(const struct dt_recorder *recorder, struct dt_recorded *t
 void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded *suspect,
 			       const struct dt_thread_call *call, const struct dt_thread_sched *sched);
 
-/* It is ready to run. If it has only just woken it slept at the moment: see waking.c. seat: it stands on our CPU; NULL:
- * it was put on another one so often, and may have it. */
+/* It is ready to run. Had it a CPU at the moment, or did it wait for one? If it has only just woken it slept: see
+ * waking.c. seat: it stands on our CPU; NULL: it was put on another one so often, and may have it. */
 void dt_recorded_ready(struct dt_recorder *recorder, struct dt_recorded *thread, const struct dt_seat *seat,
 		       uint64_t slices, bool gil);
 

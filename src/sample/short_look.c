@@ -399,8 +399,8 @@ static void tell_state(struct dt_recorder *r, const struct dt_moment *moment, co
 		suspect->state = DT_STATE_STOPPED;
 	else if (!a->running && !gil)
 		dt_recorded_stays(r, suspect, true);
-	else if (a->running && !a->stopped && !a->agree)
-		dt_recorded_ready(r, suspect, a->waking ? NULL : moment->seat, a->before.slices, gil);
+	else if (a->running && !a->stopped)
+		dt_recorded_ready(r, suspect, a->waking || a->agree ? NULL : moment->seat, a->before.slices, gil);
 }
 
 /* All but the suspect, which has been seen and may go on. */

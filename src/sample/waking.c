@@ -9,9 +9,15 @@
  *
  * Whether a thread on another CPU waits for it or has it is told by the same counts: who has it was put on a CPU once
  * more than it has left one.
+ *
+ * By CPU time only who had a CPU counts where it is: on a busy machine a program stands where it was put aside for much
+ * longer than it computes there. Most often nothing has to be asked for that: what it ran and waited until it last got
+ * a CPU is booked, so if that is all the time since the last look it has had it ever since.
  */
 #include "base/util.h"
 #include "sample/recorder_inside.h"
+
+#define UNBOOKED_NS 50000u /* that are missing though it ran on: two looks read the account at other moments */
 
 static struct dt_stay *stay_of(struct dt_recorder *r, const struct dt_recorded *thread)
 {
@@ -31,6 +37,12 @@ static bool sleeps_here(struct dt_recorder *r, const struct dt_recorded *thread)
 	return stay->digest == thread->digest[0] && stay->sleeps;
 }
 
+/* Had somebody else the CPU that it is ready for? */
+static bool waits(const struct dt_seat *seat, const struct dt_thread_booked *booked, uint64_t slices)
+{
+	return seat ? !dt_seat_followed(seat, booked) : slices == booked->slept + booked->put_aside;
+}
+
 static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat, uint64_t slices)
 {
 	const struct dt_thread_booked before = thread->booked;
@@ -41,15 +53,25 @@ static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struc
 		thread->booked = (struct dt_thread_booked){0};
 		return false;
 	}
+	thread->waits = waits(seat, &thread->booked, slices);
 	if (!(before.slept || before.put_aside) || before.slept == thread->booked.slept)
 		return false;
-	if (!seat && slices != thread->booked.slept + thread->booked.put_aside)
-		return false;
-	if (seat && dt_seat_followed(seat, &thread->booked)) {
-		dt_recorded_stays(r, thread, false);
+	if (!thread->waits) {
+		if (seat)
+			dt_recorded_stays(r, thread, false);
 		return false;
 	}
 	return before.put_aside + aside == thread->booked.put_aside || sleeps_here(r, thread);
+}
+
+/* Who has the GIL does not sleep as a rule: if it waits, a third one has put it aside. */
+static void ask_holder(struct dt_recorded *thread, const struct dt_seat *seat, uint64_t slices)
+{
+	struct dt_thread_booked booked;
+
+	if (!seat || thread->ready_ns + UNBOOKED_NS < thread->span_ns)
+		thread->waits = dt_thread_booked_now(&thread->files, &booked) == 0 && waits(seat, &booked, slices);
+	thread->aside += seat && !thread->waits;
 }
 
 void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat, uint64_t slices,
@@ -57,8 +79,8 @@ void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const 
 {
 	bool same = !thread->fresh && thread->before != DT_STATE_RUNNING && thread->before != DT_STATE_UNKNOWN;
 
-	if (gil) { /* who has it does not sleep as a rule, and was put aside by us */
-		thread->aside += seat != NULL;
+	if (gil) {
+		ask_holder(thread, seat, slices);
 		return;
 	}
 	if (!slept(r, thread, seat, slices) || thread->unseen)

@@ -28,13 +28,13 @@ ROUNDS = 10000              # that a figure of the full tier stands on
 TIMED = SHAPES[::3] if FULL else SOME_SHAPES
 
 
-def told(programs):
+def told(programs, count=4):
     """Seconds of work and of rest, and of CPU time in them, of all programs together."""
-    sums = [0.0] * 4
+    sums = [0.0] * count
     for program in programs:
         with open(f"{program.root}{program.lines[0]}", "rb") as file:
             with mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ) as page:
-                sums = [sum(pair) for pair in zip(sums, struct.unpack("dddd", page[:32]))]
+                sums = [sum(pair) for pair in zip(sums, struct.unpack_from(f"{count}d", page))]
     return sums
 
 
@@ -42,15 +42,19 @@ def share(part, whole):
     return 100 * part / whole if whole else 0.0
 
 
-def record_all(programs, kind, *options, rate=1000, command=(), shares=SHARES):
-    """Shares in percent: what is true, and what the recording says."""
-    begin = told(programs)
+def run_shares(programs, names, *options, rate=1000, command=(), shares=SHARES, count=4):
+    """What the programs told of the time of a recording, and what that says."""
+    begin = told(programs, count)
     done = subprocess.run([*command, shares, ",".join(str(program.pid) for program in programs), str(rate), str(SECONDS),
-                           f"work_{kind},rest,await_turn", *options], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL)
-    worked, rested, worked_cpu, rested_cpu = (now - before for now, before in zip(told(programs), begin))
+                           ",".join(names), *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    truth = [now - before for now, before in zip(told(programs, count), begin)]
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    return truth, json.loads(done.stdout)
+
+
+def record_all(programs, kind, *options, **how):
+    """Shares in percent: what is true, and what the recording says."""
+    (worked, rested, worked_cpu, rested_cpu), found = run_shares(programs, [f"work_{kind}", "rest", "await_turn"], *options, **how)
     whole, by_name = found["all"], found["functions"]
     assert whole["wall"] > 0 and found["rounds"] > 0 and worked > 0, found
     found["truth"] = share(worked, worked + rested)
@@ -266,3 +270,31 @@ def test_cpu_time(python):
         elif one["rung"].startswith("perch"):
             assert one["cpu_work"] - POINTS <= one["cpu_truth"] <= one["cpu_work"] + one["unseen"] + POINTS, f"{label}: {one}"
         assert abs(one["cpu_use"] - one["cpu_use_truth"]) <= STATE_POINTS, f"{label}: {one}"
+
+
+PARTS = ["part_long", "part_middle", "part_short"]
+
+
+@alone
+@limit(3600)
+def test_cpu_time_of_functions_on_a_shared_cpu():
+    """A program stands where it was put aside for much longer than it computes there."""
+    cpu = {max(os.sched_getaffinity(0))}
+    rows = ["| scheduling | Hz | CPU time of three functions, truth % | seen % | unseen % | rung |", "|---|---|---|---|---|---|"]
+    found = []
+    for label, burners, options in [("alone", 0, []), ("beside two that are busy", 2, []),
+                                    ("the same, without perch and pause", 2, ["no-perch", "never-pause"])]:
+        for rate in (1000, 100) if FULL else (1000,):
+            with target(SYSTEM, "parts.py") as program, pinned(burners, cpu):
+                os.sched_setaffinity(program.pid, cpu)
+                truth, one = run_shares([program], PARTS, *options, rate=rate, count=len(PARTS))
+            seen = [share(one["functions"][name]["cpu"], one["all"]["cpu"]) for name in PARTS]
+            unseen = share(one["unseen"]["cpu"] + one["all"]["cpu"] * one["torn"] / max(1, one["samples"]), one["all"]["cpu"])
+            found.append((label, rate, [share(part, sum(truth)) for part in truth], seen, unseen, one["rung"]))
+            rows.append(f"| {label} | {rate} | {' / '.join(f'{part:.1f}' for part in found[-1][2])} | "
+                        f"{' / '.join(f'{part:.1f}' for part in seen)} | {unseen:.1f} | {one['rung']} |")
+    record_figure("Truth of CPU time, functions on a shared CPU", "\n".join(rows))
+    for label, rate, truth, seen, unseen, rung in found:
+        for true, part in zip(truth, seen):
+            allowed = size(14, 2.5 if rate == 1000 else 8)  # a tenth of the samples: three times the chance
+            assert part - allowed <= true <= part + unseen + allowed, f"{label} at {rate} Hz: {truth}, seen {seen}, {rung}"

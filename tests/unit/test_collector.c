@@ -65,7 +65,14 @@ static void tell_spent(struct fixture *f, uint32_t serial, uint64_t ns)
 {
 	struct dt_message_spent *message = dt_ring_put(f->ring, sizeof(*message));
 
-	*message = (struct dt_message_spent){head(DT_MESSAGE_SPENT, serial), ns};
+	*message = (struct dt_message_spent){head(DT_MESSAGE_SPENT, serial), ns, 0};
+}
+
+static void tell_spent_elsewhere(struct fixture *f, uint32_t serial, uint64_t ns)
+{
+	struct dt_message_spent *message = dt_ring_put(f->ring, sizeof(*message));
+
+	*message = (struct dt_message_spent){head(DT_MESSAGE_SPENT, serial), ns, 1};
 }
 
 static void publish_round(struct dt_ring *ring, uint64_t from_ms, uint64_t to_ms)
@@ -239,6 +246,26 @@ static void test_cpu_time(void **state)
 	assert_int_equal(cpu_in(f, DT_STATE_SLEEPING), 1 * MS);
 	assert_int_equal(dt_collector_settle(f->collector, true), 0);
 	assert_int_equal(cpu_in(f, DT_STATE_RUNNING) + cpu_in(f, DT_STATE_SLEEPING), 19 * MS);
+}
+
+/* Who is ready to run and has no CPU has not computed where it is. */
+static void test_cpu_time_of_one_that_waits(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_code(f, 1, "main");
+	tell_code(f, 2, "inner");
+	tell_thread(f, 1, "");
+	tell_change(f, 1, 1, DT_STATE_RUNNING, NULL);
+	tell_spent_elsewhere(f, 1, 3 * MS);
+	tell_round(f, 0, 10);
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	tell_spent(f, 1, 4 * MS);
+	tell_round(f, 10, 20);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(dt_profile_counts(f->profile).runs, 2);
+	assert_int_equal(run_at(f, 0)->cpu_ns, 0);
+	assert_int_equal(run_at(f, 1)->cpu_ns, 7 * MS);
 }
 
 /* A main thread is called so from the beginning, and by its own name as soon as that is known. */
@@ -418,6 +445,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_rounds_of_two_rings, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_runs, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_settled, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_cpu_time_of_one_that_waits, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_cpu_time, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_name_of_main_thread, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_threads_come_and_go, set_up, tear_down),
