@@ -17,7 +17,8 @@
 #include "base/util.h"
 #include "sample/recorder_inside.h"
 
-#define UNBOOKED_NS 50000u /* that are missing though it ran on: two looks read the account at other moments */
+#define UNBOOKED_NS 100000u /* that may be missing though it ran on: two looks read the account at other moments */
+#define UNBOOKED    50      /* and one part in so many, which interrupts and other machines take */
 
 static struct dt_stay *stay_of(struct dt_recorder *r, const struct dt_recorded *thread)
 {
@@ -69,7 +70,7 @@ static void ask_holder(struct dt_recorded *thread, const struct dt_seat *seat, u
 {
 	struct dt_thread_booked booked;
 
-	if (!seat || thread->ready_ns + UNBOOKED_NS < thread->span_ns)
+	if (!seat || thread->ready_ns + UNBOOKED_NS + thread->span_ns / UNBOOKED < thread->span_ns)
 		thread->waits = dt_thread_booked_now(&thread->files, &booked) == 0 && waits(seat, &booked, slices);
 	thread->aside += seat && !thread->waits;
 }
