@@ -3,6 +3,7 @@
 #define DT_SAMPLE_RECORDER_INSIDE_H
 
 #include "base/index.h"
+#include "sample/imprint.h"
 #include "sample/recorder.h"
 
 /* How a look is taken, by what the process has. */
@@ -79,7 +80,11 @@ struct dt_recorder {
 	bool blocked;          /* it was */
 	bool single;           /* the process had no other thread then */
 	int cpu;               /* that it was on */
-	clockid_t clock;       /* of the process */
+	struct dt_imprint imprint;
+	bool presumed;     /* it ran on our CPU with the GIL in hand in the last look, and most likely still does */
+	unsigned met_so;   /* how often it was, before that was worth to be learnt */
+	unsigned mistaken; /* how often in a row it was not */
+	clockid_t clock;   /* of the process */
 	bool has_clock;
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
@@ -202,6 +207,9 @@ void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded 
  * waking.c. seat: it stands on our CPU; NULL: it was put on another one so often, and may have it. */
 void dt_recorded_ready(struct dt_recorder *recorder, struct dt_recorded *thread, const struct dt_seat *seat,
 		       uint64_t slices, bool gil);
+
+/* Has it run, or been ready to, all the time since its account was last taken? now_ns: when this one was. */
+bool dt_recorded_ran_on(const struct dt_recorded *thread, const struct dt_thread_sched *now, uint64_t now_ns);
 
 /* It sleeps, or runs without the GIL, where it is. */
 void dt_recorded_stays(struct dt_recorder *recorder, const struct dt_recorded *thread, bool sleeps);

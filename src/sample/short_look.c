@@ -11,6 +11,8 @@
 
 #define SWITCHES      3      /* of suspects that are followed in one attempt */
 #define BETWEEN_LOOKS 20     /* in a row at a thread that is entering Python: by then it is believed to be there */
+#define MET_SO        8      /* looks in a row in which the suspect ran on our CPU: then it is presumed to */
+#define MISTAKES      8      /* in a row, and nothing is presumed any more */
 #define BEGIN_NS      60000u /* in which a thread that was woken on another CPU is put on it as a rule */
 
 static bool same_lists(const struct dt_pulse *a, const struct dt_pulse *b)
@@ -32,12 +34,13 @@ struct attempt_state {
 	bool gathered;     /* what its stack took the last time was fetched with the pulse */
 	uint64_t since_ns; /* the account was read after that, and all is of one who stood since; 0: it was not */
 	bool running;
-	bool halted;  /* by a signal or a debugger */
-	bool stopped; /* by us */
-	bool waking;  /* it is to be proven that it has yet to be put on another CPU */
-	bool agree;   /* it runs, and looks at it must agree */
-	bool torn;    /* they did not, on the inner frames */
-	bool last;    /* nothing more is tried after this: what cannot be followed is unseen */
+	bool presumed; /* on our CPU, which is proven at the end */
+	bool halted;   /* by a signal or a debugger */
+	bool stopped;  /* by us */
+	bool waking;   /* it is to be proven that it has yet to be put on another CPU */
+	bool agree;    /* it runs, and looks at it must agree */
+	bool torn;     /* they did not, on the inner frames */
+	bool last;     /* nothing more is tried after this: what cannot be followed is unseen */
 };
 
 /* A thread state that has taken the GIL for the first time since the last look. */
@@ -116,6 +119,26 @@ static enum dt_attempt find_suspect(struct dt_recorder *r, const struct dt_momen
 	return DT_ATTEMPT_HARD;
 }
 
+/* Most often the thread that had the GIL in the last look has computed on our CPU ever since. Its account tells that it
+ * did not sleep; that it stands is proven when its stack was read, and nothing has to be asked before. */
+static bool presume(const struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a)
+{
+	return r->presumed && r->imprint.known && a->gathered && !moment->stop && a->suspect && !a->suspect->lent &&
+	       a->suspect->address == r->suspect && a->pulse.words.locked == 1 && r->cpu == moment->seat->cpu &&
+	       sched_getcpu() == moment->seat->cpu && dt_recorded_ran_on(a->suspect, &a->before, a->since_ns);
+}
+
+/* After a look in which it was seen there: will that do the next time? */
+static void learn_presumption(struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a)
+{
+	r->presumed = a->suspect && a->running && !a->stopped && !a->agree && !a->waking &&
+		      moment->seat->kind != DT_SEAT_BESIDE && a->pulse.words.locked == 1;
+	if (a->presumed)
+		r->mistaken = 0;
+	else if (r->presumed && !r->imprint.tried && ++r->met_so == MET_SO)
+		dt_imprint_learn(&r->imprint, r->proc, r->live);
+}
+
 /* Does it stand, and for how long will it? */
 static enum dt_attempt ask_kernel(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
@@ -124,6 +147,10 @@ static enum dt_attempt ask_kernel(struct dt_recorder *r, const struct dt_moment 
 	r->seen_ns = a->since_ns ? a->since_ns : dt_clock_ns();
 	if (!a->suspect)
 		return DT_ATTEMPT_DONE;
+	if (presume(r, moment, a)) {
+		a->presumed = a->running = true;
+		return DT_ATTEMPT_DONE;
+	}
 	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
 		return DT_ATTEMPT_HARD;
 	r->cpu = stat.rt_priority ? -1 : stat.processor; /* who has a real-time priority is not put aside */
@@ -214,6 +241,20 @@ static bool begins_now(struct attempt_state *a)
 	return false;
 }
 
+/* Is it still the program that is known, and on our CPU the thread that was presumed to be? */
+static bool is_there(struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a)
+{
+	if (a->presumed && dt_imprint_holds(&r->imprint, r->live, a->suspect->ident, moment->seat->cpu))
+		return true;
+	if (a->presumed) {
+		r->presumed = false;
+		r->imprint.known = ++r->mistaken < MISTAKES;
+		return false;
+	}
+	r->replaced = dt_live_replaced(r->live, r->python->runtime);
+	return !r->replaced;
+}
+
 /* Did nothing move since find_suspect()? And is it still the program that is known? An exec may leave every address as
  * it was. */
 static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
@@ -228,8 +269,7 @@ static bool stood(struct dt_recorder *r, const struct dt_moment *moment, struct 
 		return false;
 	if (a->running && !a->stopped && !a->agree && !a->waking && sched_getcpu() != moment->seat->cpu)
 		return false;
-	r->replaced = dt_live_replaced(r->live, r->python->runtime);
-	if (r->replaced)
+	if (!is_there(r, moment, a))
 		return false;
 	if (a->waking && !begins_now(a))
 		return false;
@@ -435,6 +475,7 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->slices = a->before.slices;
 	if (a->suspect)
 		tell_state(r, moment, a, a->suspect);
+	learn_presumption(r, moment, a);
 	return apart ? look_at_others(r, moment, a) : DT_ATTEMPT_DONE;
 }
 

@@ -65,12 +65,26 @@ static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struc
 	return before.put_aside + aside == thread->booked.put_aside || sleeps_here(r, thread);
 }
 
+/* Is there next to no time in it that is not booked? */
+static bool is_booked(uint64_t ready_ns, uint64_t span_ns)
+{
+	return ready_ns + UNBOOKED_NS + span_ns / UNBOOKED >= span_ns;
+}
+
+bool dt_recorded_ran_on(const struct dt_recorded *thread, const struct dt_thread_sched *now, uint64_t now_ns)
+{
+	const struct dt_thread_sched *then = &thread->sched;
+
+	return thread->counted && now->slices != then->slices &&
+	       is_booked(now->ran_ns - then->ran_ns + (now->waited_ns - then->waited_ns), now_ns - thread->asked_ns);
+}
+
 /* Who has the GIL does not sleep as a rule: if it waits, a third one has put it aside. */
 static void ask_holder(struct dt_recorded *thread, const struct dt_seat *seat, uint64_t slices)
 {
 	struct dt_thread_booked booked;
 
-	if (!seat || thread->ready_ns + UNBOOKED_NS + thread->span_ns / UNBOOKED < thread->span_ns)
+	if (!seat || !is_booked(thread->ready_ns, thread->span_ns))
 		thread->waits = dt_thread_booked_now(&thread->files, &booked) == 0 && waits(seat, &booked, slices);
 	thread->aside += seat && !thread->waits;
 }

@@ -288,8 +288,10 @@ def test_cpu_time_of_functions_on_a_shared_cpu():
             with target(SYSTEM, "parts.py") as program, pinned(burners, cpu):
                 os.sched_setaffinity(program.pid, cpu)
                 truth, one = run_shares([program], PARTS, *options, rate=rate, count=len(PARTS))
-            seen = [share(one["functions"][name]["cpu"], one["all"]["cpu"]) for name in PARTS]
-            unseen = share(one["unseen"]["cpu"] + one["all"]["cpu"] * one["torn"] / max(1, one["samples"]), one["all"]["cpu"])
+            lost = one["unseen"]["cpu"] + one["all"]["cpu"] * one["torn"] / max(1, one["samples"])
+            whole = lost + sum(one["functions"][name]["cpu"] for name in PARTS)  # without what lies between them
+            seen = [share(one["functions"][name]["cpu"], whole) for name in PARTS]
+            unseen = share(lost, whole)
             found.append((label, rate, [share(part, sum(truth)) for part in truth], seen, unseen, one["rung"]))
             rows.append(f"| {label} | {rate} | {' / '.join(f'{part:.1f}' for part in found[-1][2])} | "
                         f"{' / '.join(f'{part:.1f}' for part in seen)} | {unseen:.1f} | {one['rung']} |")
