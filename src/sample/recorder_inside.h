@@ -79,13 +79,13 @@ struct dt_recorder {
 	uint64_t slices;       /* how often its thread had been put on a CPU */
 	bool blocked;          /* it was */
 	bool single;           /* the process had no other thread then */
+	bool presumed;         /* it ran on our CPU with the GIL in hand, and most likely still does */
 	int cpu;               /* that it was on */
-	struct dt_imprint imprint;
-	bool presumed;     /* it ran on our CPU with the GIL in hand in the last look, and most likely still does */
-	unsigned met_so;   /* how often it was, before that was worth to be learnt */
-	unsigned mistaken; /* how often in a row it was not */
-	clockid_t clock;   /* of the process */
+	unsigned met_so;       /* how often it was, before that was worth to be learnt */
+	unsigned mistaken;     /* how often in a row it was not */
+	clockid_t clock;       /* of the process */
 	bool has_clock;
+	struct dt_imprint imprint;
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
 	uint64_t seen_ns;   /* dt_clock_ns() when the threads of the last look stood */
