@@ -244,7 +244,7 @@ static bool begins_now(struct attempt_state *a)
 /* Is it still the program that is known, and on our CPU the thread that was presumed to be? */
 static bool is_there(struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a)
 {
-	if (a->presumed && dt_imprint_holds(&r->imprint, r->live, a->suspect->ident, moment->seat->cpu))
+	if (a->presumed && a->suspect && dt_imprint_holds(&r->imprint, r->live, a->suspect->ident, moment->seat->cpu))
 		return true;
 	if (a->presumed) {
 		r->presumed = false;
