@@ -4,8 +4,8 @@
  * on). A thread that comes to another CPU finds that changed before it executes anything there outside of the kernel.
  *
  * So if both are as they were after a stack was read, from the CPU that the thread was last on, that was the stack of
- * the same program, and the thread was not at it from another CPU. One call of the kernel tells both, which costs a
- * fifth of what the files do that tell the same.
+ * the same program, and the thread was not at it from another CPU. One call of the kernel tells both, where the files
+ * that tell the same take two, with text to be made and parsed.
  */
 #ifndef DT_SAMPLE_IMPRINT_H
 #define DT_SAMPLE_IMPRINT_H

@@ -11,7 +11,7 @@
 
 #define SWITCHES      3      /* of suspects that are followed in one attempt */
 #define BETWEEN_LOOKS 20     /* in a row at a thread that is entering Python: by then it is believed to be there */
-#define MET_SO        8      /* looks in a row in which the suspect ran on our CPU: then it is presumed to */
+#define MET_SO        8      /* looks in which the suspect ran on our CPU: then it is worth to learn how that shows */
 #define MISTAKES      8      /* in a row, and nothing is presumed any more */
 #define BEGIN_NS      60000u /* in which a thread that was woken on another CPU is put on it as a rule */
 

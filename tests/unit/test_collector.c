@@ -61,18 +61,12 @@ static void tell_change(struct fixture *f, uint32_t serial, uint32_t depth, enum
 		message->frames[i] = (struct dt_told_frame){.code = (uint32_t)(frames - i), .line = (uint32_t)(20 + i)};
 }
 
-static void tell_spent(struct fixture *f, uint32_t serial, uint64_t ns)
+static struct dt_message_spent *tell_spent(struct fixture *f, uint32_t serial, uint64_t ns)
 {
 	struct dt_message_spent *message = dt_ring_put(f->ring, sizeof(*message));
 
 	*message = (struct dt_message_spent){head(DT_MESSAGE_SPENT, serial), ns, 0};
-}
-
-static void tell_spent_elsewhere(struct fixture *f, uint32_t serial, uint64_t ns)
-{
-	struct dt_message_spent *message = dt_ring_put(f->ring, sizeof(*message));
-
-	*message = (struct dt_message_spent){head(DT_MESSAGE_SPENT, serial), ns, 1};
+	return message;
 }
 
 static void publish_round(struct dt_ring *ring, uint64_t from_ms, uint64_t to_ms)
@@ -257,7 +251,7 @@ static void test_cpu_time_of_one_that_waits(void **state)
 	tell_code(f, 2, "inner");
 	tell_thread(f, 1, "");
 	tell_change(f, 1, 1, DT_STATE_RUNNING, NULL);
-	tell_spent_elsewhere(f, 1, 3 * MS);
+	tell_spent(f, 1, 3 * MS)->elsewhere = true;
 	tell_round(f, 0, 10);
 	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
 	tell_spent(f, 1, 4 * MS);
