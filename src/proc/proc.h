@@ -95,6 +95,7 @@ struct dt_thread_booked {
 			those on the same CPU have in common */
 	uint64_t slept, put_aside; /* how often it left its CPU of its own, and how often for another one */
 };
+#define DT_BOOKED_TEXT 4096 /* bytes: where the scheduler keeps statistics the counts stand behind them */
 int dt_thread_booked_parse(const char *text, size_t length, struct dt_thread_booked *booked);
 
 /* The count alone. */

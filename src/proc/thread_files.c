@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "proc/dir.h"
 
-#define TEXT_LIMIT 1024 /* of the longest of them, stat */
+#define TEXT_LIMIT 1024 /* of the longest of those that are read most, stat */
 #define LEFT_FREE  32   /* descriptors, for all else that has to be opened: by looks, by those who join, for results */
 
 void dt_thread_files_init(struct dt_thread_files *files, const struct dt_proc *proc, int tid)
@@ -47,7 +47,7 @@ static int keep_below(void)
 	return known - 1;
 }
 
-static ssize_t read_now(const struct dt_thread_files *files, int *fd, const char *name, char text[TEXT_LIMIT])
+static ssize_t read_now(const struct dt_thread_files *files, int *fd, const char *name, char *text, size_t size)
 {
 	int used = *fd;
 	ssize_t got;
@@ -57,7 +57,7 @@ static ssize_t read_now(const struct dt_thread_files *files, int *fd, const char
 	if (used < 0)
 		return used;
 	do
-		got = pread(used, text, TEXT_LIMIT - 1, 0);
+		got = pread(used, text, size - 1, 0);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		got = -errno;
@@ -74,7 +74,7 @@ static ssize_t read_now(const struct dt_thread_files *files, int *fd, const char
 int dt_thread_stat_now(struct dt_thread_files *files, struct dt_thread_stat *stat)
 {
 	char text[TEXT_LIMIT];
-	ssize_t length = read_now(files, &files->stat, "stat", text);
+	ssize_t length = read_now(files, &files->stat, "stat", text, sizeof(text));
 
 	return length < 0 ? (int)length : dt_thread_stat_parse(text, (size_t)length, stat);
 }
@@ -82,7 +82,7 @@ int dt_thread_stat_now(struct dt_thread_files *files, struct dt_thread_stat *sta
 int dt_thread_sched_now(struct dt_thread_files *files, struct dt_thread_sched *sched)
 {
 	char text[TEXT_LIMIT];
-	ssize_t length = read_now(files, &files->sched, "schedstat", text);
+	ssize_t length = read_now(files, &files->sched, "schedstat", text, sizeof(text));
 
 	return length < 0 ? (int)length : dt_thread_sched_parse(text, (size_t)length, sched);
 }
@@ -90,15 +90,15 @@ int dt_thread_sched_now(struct dt_thread_files *files, struct dt_thread_sched *s
 int dt_thread_call_now(struct dt_thread_files *files, struct dt_thread_call *call)
 {
 	char text[TEXT_LIMIT];
-	ssize_t length = read_now(files, &files->call, "syscall", text);
+	ssize_t length = read_now(files, &files->call, "syscall", text, sizeof(text));
 
 	return length < 0 ? (int)length : dt_thread_call_parse(text, (size_t)length, call);
 }
 
 int dt_thread_booked_now(struct dt_thread_files *files, struct dt_thread_booked *booked)
 {
-	char text[TEXT_LIMIT];
-	ssize_t length = read_now(files, &files->booked, "sched", text);
+	char text[DT_BOOKED_TEXT];
+	ssize_t length = read_now(files, &files->booked, "sched", text, sizeof(text));
 
 	return length < 0 ? (int)length : dt_thread_booked_parse(text, (size_t)length, booked);
 }

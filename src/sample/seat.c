@@ -10,9 +10,8 @@
 #include "base/small_file.h"
 #include "base/util.h"
 
-#define RT_US      3000000 /* without a break: longer than any look */
-#define MOMENT_NS  2000u   /* from the end of one thread's time to the beginning of another's */
-#define TEXT_LIMIT 1024    /* of what is needed of /proc/PID/sched */
+#define RT_US     3000000 /* without a break: longer than any look */
+#define MOMENT_NS 2000u   /* from the end of one thread's time to the beginning of another's */
 
 /* A real-time thread that never sleeps would keep its CPU from everybody: the kernel ends us before that. */
 static void bound_real_time(void)
@@ -92,10 +91,8 @@ void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk)
 	}
 }
 
-void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why)
+static void lower(struct dt_seat *seat, enum dt_seat_kind kind)
 {
-	if (kind >= seat->kind)
-		return;
 	dt_perch_give_back(&seat->saved);
 	if (kind == DT_SEAT_SLICE && !take_slice(seat))
 		kind = DT_SEAT_BESIDE;
@@ -104,7 +101,18 @@ void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why
 	if (kind == DT_SEAT_BESIDE)
 		seat->cpu = -1;
 	seat->kind = kind;
+}
+
+void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why)
+{
+	bool fifo = seat->kind == DT_SEAT_FIFO;
+
+	if (kind >= seat->kind)
+		return;
+	lower(seat, kind);
 	seat->why = why;
+	if (seat->kind == DT_SEAT_BESIDE)
+		hurry(seat, fifo);
 }
 
 bool dt_seat_move(struct dt_seat *seat, int cpu)
@@ -167,7 +175,7 @@ void dt_seat_sit_down(const struct dt_seat *seat)
 bool dt_seat_followed(const struct dt_seat *seat, const struct dt_thread_booked *booked)
 {
 	struct dt_thread_booked ours;
-	char text[TEXT_LIMIT];
+	char text[DT_BOOKED_TEXT];
 	ssize_t got = seat->booked < 0 ? -1 : pread(seat->booked, text, sizeof(text), 0);
 
 	return got <= 0 || dt_thread_booked_parse(text, (size_t)got, &ours) < 0 || booked->ns + MOMENT_NS >= ours.ns;
@@ -179,7 +187,7 @@ void dt_seat_leave(struct dt_seat *seat)
 		close(seat->booked);
 	seat->booked = -1;
 	if (seat->kind != DT_SEAT_BESIDE)
-		dt_seat_lower(seat, DT_SEAT_BESIDE, "");
+		lower(seat, DT_SEAT_BESIDE);
 	else if (seat->lent)
 		dt_perch_give_back(&seat->saved);
 	if (seat->avoided >= 0)
