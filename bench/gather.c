@@ -19,6 +19,7 @@ struct lane {
 	struct dt_target *target;
 	struct dt_mem *image;
 	struct dt_arena arena;
+	struct dt_budget budget;
 	struct dt_walk_interpreter interpreter;
 	struct dt_walk_thread thread;
 	struct dt_thread_files files;
@@ -32,10 +33,11 @@ static bool gather(struct lane *lane)
 	struct dt_code_cache *codes = lane->target->sampler->codes;
 
 	dt_arena_reset(&lane->arena);
+	dt_budget_begin(&lane->budget, DT_WALK_FRAMES);
 	dt_image_begin(lane->image);
 	dt_image_prefetch(lane->image);
 	dt_code_cache_begin(codes); /* each gather is a look of its own: what is kept of codes is checked again */
-	if (dt_walk_one(lane->image, &lane->target->python, codes, &lane->arena, &thread) < 0 ||
+	if (dt_walk_one(lane->image, &lane->target->python, codes, &lane->arena, &lane->budget, &thread) < 0 ||
 	    thread.end != DT_WALK_WHOLE || thread.frame_count != lane->thread.frame_count)
 		return false;
 	dt_code_cache_confirm(codes);

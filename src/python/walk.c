@@ -303,13 +303,9 @@ int dt_walk_some(struct dt_mem *mem, const struct dt_python *python, struct dt_c
 }
 
 int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
-		struct dt_walk_thread *thread)
+		struct dt_budget *budget, struct dt_walk_thread *thread)
 {
-	struct dt_budget budget;
 	int rc = read_thread(mem, &python->layout, thread->address, thread);
 
-	if (rc < 0)
-		return rc;
-	dt_budget_begin(&budget, DT_WALK_FRAMES);
-	return dt_walk_frames(mem, &python->layout, codes, arena, &budget, thread);
+	return rc < 0 ? rc : dt_walk_frames(mem, &python->layout, codes, arena, budget, thread);
 }

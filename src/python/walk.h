@@ -117,7 +117,7 @@ int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const stru
 /* One thread state and its frames. thread->address and ->interpreter are given; the code cache has begun a look. 0,
  * -EFAULT, -ENOMEM. */
 int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
-		struct dt_walk_thread *thread);
+		struct dt_budget *budget, struct dt_walk_thread *thread);
 
 /* Where a thread that enters Python has a C frame which is made current before it is filled in: the frames from the one
  * before it on, which are those that the thread had until then. Fills thread like dt_walk_all, from thread->address on;

@@ -28,7 +28,7 @@ int dt_recorder_agree(struct dt_recorder *r, struct dt_walk_thread *walk, bool *
 			wait_a_little(r);
 		dt_image_begin(r->lane);
 		dt_image_prefetch(r->lane);
-		if (dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, walk) < 0)
+		if (dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, &r->budget, walk) < 0)
 			return -EAGAIN;
 		/* A thread that was put aside while it enters Python stays like that for many looks. */
 		if (walk->end == DT_WALK_BETWEEN)

@@ -29,6 +29,7 @@ struct one {
 	struct dt_thread_sched after;
 	bool doubtful; /* it may be run by another thread: it is proven if nobody ran */
 	uint64_t seen_ns;
+	uint64_t asked_ns; /* for the account that it is told with */
 };
 
 struct pass {
@@ -41,6 +42,7 @@ struct pass {
 	bool away;   /* somebody runs elsewhere */
 	bool moved;  /* somebody does not stand, or did not until the end */
 	bool failed; /* a thread state that is not what it was */
+	bool begun;  /* what stacks took the last time was fetched */
 };
 
 /* The threads that there are. Their stacks are for the pass to look at: nothing is known of what ran meanwhile. */
@@ -66,6 +68,7 @@ static enum dt_attempt meet_all(struct pass *p)
 static void set_aside(struct pass *p, const struct dt_thread_stat *stat)
 {
 	p->r->cpu = stat->rt_priority ? -1 : stat->processor;
+	p->r->real_time = p->r->real_time || stat->rt_priority != 0;
 	p->away = true;
 }
 
@@ -138,7 +141,7 @@ static bool read_one(struct pass *p, struct one *one)
 	struct dt_recorder *r = p->r;
 
 	one->walk = (struct dt_walk_thread){.address = one->thread->address};
-	if (dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, &one->walk) < 0)
+	if (dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, &r->budget, &one->walk) < 0)
 		return false;
 	if (one->walk.ident == one->thread->ident && one->walk.native == one->thread->native)
 		return true;
@@ -213,8 +216,9 @@ static bool is_lent(struct pass *p, const struct one *one)
 }
 
 /* Did it stand until now? */
-static bool stood(const struct one *one, struct dt_thread_sched *after)
+static bool stood(struct one *one, struct dt_thread_sched *after)
 {
+	one->asked_ns = dt_clock_ns();
 	return dt_thread_sched_now(&one->thread->files, after) == 0 && after->slices == one->before.slices;
 }
 
@@ -227,7 +231,7 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 	if (one->torn)
 		dt_recorded_tear(thread, &one->walk);
 	dt_recorded_state(p->r, thread, one->running ? NULL : &one->call, gil);
-	dt_recorded_account(thread, after);
+	dt_recorded_account(thread, after, one->asked_ns);
 	if (one->running && !one->stopped)
 		dt_recorded_ready(p->r, thread, one->agreed ? NULL : p->moment->seat, after->slices, gil);
 	else if (!one->running && !gil)
@@ -287,6 +291,13 @@ static bool keep_all(struct pass *p)
 	return all;
 }
 
+static void fetch(struct pass *p)
+{
+	dt_image_begin(p->r->lane);
+	dt_image_prefetch(p->r->lane);
+	p->begun = true;
+}
+
 /* Looks at those that stand. */
 static void look(struct pass *p)
 {
@@ -295,8 +306,7 @@ static void look(struct pass *p)
 
 	know_codes(r);
 	watch_others(p);
-	dt_image_begin(r->lane);
-	dt_image_prefetch(r->lane);
+	fetch(p);
 	for (size_t i = 0; i < p->count; i++)
 		if (!read_one(p, &p->list[i]))
 			p->list[i].thread = NULL;
@@ -323,7 +333,8 @@ static void look_at_orphan(struct pass *p, struct dt_recorded *thread)
 	struct one one = {.thread = thread};
 	struct dt_recorded *runner;
 
-	dt_image_begin(r->lane);
+	if (!p->begun)
+		fetch(p);
 	thread->seen = true;
 	if (!read_one(p, &one))
 		return;
@@ -387,8 +398,7 @@ static void look_at_running(struct pass *p, struct dt_recorded *thread)
 		if (r->crowded)
 			dt_crowd_begin(&p->crowd, r, &asked.tid, 1);
 		know_codes(r);
-		dt_image_begin(r->lane);
-		dt_image_prefetch(r->lane);
+		fetch(p);
 		for (size_t i = 0; i < r->count; i++)
 			if (r->threads[i].tid == asked.tid && !r->threads[i].seen)
 				look_at_stopped(p, &r->threads[i]);
@@ -433,6 +443,7 @@ static bool begin(struct pass *p)
 	} else {
 		dt_arena_reset(&r->arena);
 		dt_code_cache_begin(r->sampler->codes);
+		dt_budget_begin(&r->budget, DT_WALK_FRAMES);
 		r->going_on = true;
 	}
 	p->list = dt_arena_alloc(&r->arena, (r->count + 1) * sizeof(*p->list));

@@ -10,6 +10,8 @@
 
 #define AUXV_BYTES 1024
 #define LEAST_RSEQ 20u /* bytes that are of use: the kernel has had them from the beginning */
+#define MOST_READS 300 /* a dynamic linker as it should be takes a few; a target may have changed its own */
+#define MOST_BYTES ((size_t)1 << 20)
 
 struct auxv {
 	uint64_t random, linker;
@@ -29,8 +31,24 @@ static bool read_auxv(const struct dt_proc *proc, struct auxv *found)
 	return found->random && found->linker;
 }
 
+struct allowance {
+	unsigned reads;
+	size_t bytes;
+};
+
+static bool spend(void *context, size_t bytes)
+{
+	struct allowance *left = context;
+
+	if (!left->reads || bytes > left->bytes)
+		return false;
+	left->reads--;
+	left->bytes -= bytes;
+	return true;
+}
+
 /* Where threads have it is told by the dynamic linker, for all of them. */
-static bool find_rseq(struct dt_mem *live, uint64_t linker, uint64_t *offset)
+static bool find_in(struct dt_mem *live, uint64_t linker, uint64_t *offset)
 {
 	static const char *const names[] = {"__rseq_offset", "__rseq_size"};
 	struct dt_mem_from image = {.mem = live, .start = linker};
@@ -48,6 +66,19 @@ static bool find_rseq(struct dt_mem *live, uint64_t linker, uint64_t *offset)
 	/* Without a size it was not asked for: programs may switch it off. */
 	return there && dt_mem_read_u64(live, bias + found[0].address, offset) == 0 &&
 	       dt_mem_read_u32(live, bias + found[1].address, &size) == 0 && size >= LEAST_RSEQ;
+}
+
+static bool find_rseq(struct dt_mem *live, uint64_t linker, uint64_t *offset)
+{
+	struct allowance left = {MOST_READS, MOST_BYTES};
+	struct dt_mem *bounded;
+	bool found;
+
+	if (dt_mem_open_metered(live, spend, &left, &bounded) < 0)
+		return false;
+	found = find_in(bounded, linker, offset);
+	dt_mem_free(bounded);
+	return found;
 }
 
 void dt_imprint_learn(struct dt_imprint *imprint, const struct dt_proc *proc, struct dt_mem *live)

@@ -113,9 +113,9 @@ static bool read_list(struct others *o)
 	dt_image_begin(s->image);
 	dt_tids_begin(s->tids);
 	dt_image_prefetch(s->image);
-	return dt_walk_threads(s->image, r->python, 0, arena, walk) == 0 && walk->lists_whole &&
-	       walk->interpreter_count == 1 && walk->interpreters[0].address == r->interpreter.address && is_still(o) &&
-	       is_whole(r, walk);
+	return dt_walk_threads(s->image, r->python, dt_proc_thread_count(r->proc), arena, walk) == 0 &&
+	       walk->lists_whole && walk->interpreter_count == 1 &&
+	       walk->interpreters[0].address == r->interpreter.address && is_still(o) && is_whole(r, walk);
 }
 
 /* The stacks of those that do not stand, and names. */

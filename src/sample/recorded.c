@@ -257,20 +257,18 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 	return 0;
 }
 
-void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now)
+void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now, uint64_t asked_ns)
 {
-	uint64_t asked_ns = dt_clock_ns();
-
 	if (thread->counted) {
 		uint64_t ran_ns = now->ran_ns - DT_MIN(thread->sched.ran_ns, now->ran_ns);
 
 		thread->spent_ns += ran_ns;
 		thread->ready_ns += ran_ns + (now->waited_ns - DT_MIN(thread->sched.waited_ns, now->waited_ns));
-		thread->span_ns += asked_ns - thread->asked_ns;
+		thread->span_ns += asked_ns - DT_MIN(thread->asked_ns, asked_ns);
 	}
 	thread->asked_ns = asked_ns;
 	thread->ran = thread->ran || !thread->counted || now->slices != thread->sched.slices ||
-		      thread->state == DT_STATE_RUNNING;
+		      now->ran_ns != thread->sched.ran_ns || thread->state == DT_STATE_RUNNING;
 	thread->sched = *now;
 	thread->counted = true;
 }
@@ -298,10 +296,10 @@ void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, 
 }
 
 void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_call *call,
-			       const struct dt_thread_sched *sched)
+			       const struct dt_thread_sched *sched, uint64_t asked_ns)
 {
 	dt_recorded_state(r, suspect, call, r->pulse.words.locked == 1);
-	dt_recorded_account(suspect, sched);
+	dt_recorded_account(suspect, sched, asked_ns);
 	suspect->stands = false;
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
@@ -321,7 +319,7 @@ void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
 		thread->state = DT_STATE_UNKNOWN;
 		return;
 	}
-	dt_recorded_account(thread, &now);
+	dt_recorded_account(thread, &now, dt_clock_ns());
 	thread->stands = thread->stands && !thread->ran;
 	/* Where many are looked at, that it is on no CPU has to be known. */
 	if (!thread->ran && thread->state != DT_STATE_UNKNOWN && (thread->off || !r->asked_all))
@@ -384,7 +382,7 @@ void dt_recorder_account(struct dt_recorder *r)
 
 	for (size_t i = 0; i < r->count; i++)
 		if (r->threads[i].tid && dt_thread_sched_now(&r->threads[i].files, &now) == 0)
-			dt_recorded_account(&r->threads[i], &now);
+			dt_recorded_account(&r->threads[i], &now, dt_clock_ns());
 }
 
 /* Did it run at the moment, or was it ready to? Nobody knows, but how long it did since it was last asked for. */

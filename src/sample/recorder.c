@@ -74,6 +74,11 @@ int dt_recorder_cpu(const struct dt_recorder *r)
 	return r->cpu;
 }
 
+bool dt_recorder_real_time(const struct dt_recorder *r)
+{
+	return r->real_time;
+}
+
 uint64_t dt_recorder_waited(const struct dt_recorder *r)
 {
 	return r->waited_ns;

@@ -137,6 +137,9 @@ void dt_recorder_set_extra(struct dt_recorder *recorder, dt_sampler_extra_fn *ex
 /* After DT_TAKEN_AWAY, and for the next moment: the CPU of the thread that matters. -1: not known. */
 int dt_recorder_cpu(const struct dt_recorder *recorder);
 
+/* Has it been met with a real-time priority? Who has one is not put aside for a look. */
+bool dt_recorder_real_time(const struct dt_recorder *recorder);
+
 /* How long the last look had to wait for a CPU, having left the perch: nobody was kept from one meanwhile. */
 uint64_t dt_recorder_waited(const struct dt_recorder *recorder);
 

@@ -60,6 +60,7 @@ struct dt_recorder {
 	struct dt_sampler *sampler;  /* the long way, and the code cache of both */
 	struct dt_mem *lane;         /* an image of what the suspect's stack needs */
 	struct dt_arena arena;       /* of a look at the suspect alone */
+	struct dt_budget budget;     /* of a look, for the stacks that are read one by one */
 	struct dt_recorded *threads; /* in the order of their serials */
 	size_t count, capacity;
 	struct dt_index by_address; /* the place of each */
@@ -83,6 +84,7 @@ struct dt_recorder {
 	int cpu;               /* that it was on */
 	unsigned met_so;       /* how often it was, before that was worth to be learnt */
 	unsigned mistaken;     /* how often in a row it was not */
+	bool real_time;        /* or another thread has a real-time priority */
 	clockid_t clock;       /* of the process */
 	bool has_clock;
 	struct dt_imprint imprint;
@@ -197,11 +199,12 @@ void dt_recorded_tear(struct dt_recorded *thread, const struct dt_walk_thread *w
 int dt_recorder_agree(struct dt_recorder *recorder, struct dt_walk_thread *walk, bool *torn);
 
 /* The state of a thread, or of the suspect: the call it is in, NULL if it runs; has it the GIL, or what stands for it;
- * and the scheduler's account of it. */
+ * and the scheduler's account of it, with dt_clock_ns() when that was asked for. */
 void dt_recorded_state(const struct dt_recorder *recorder, struct dt_recorded *thread,
 		       const struct dt_thread_call *call, bool gil);
 void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded *suspect,
-			       const struct dt_thread_call *call, const struct dt_thread_sched *sched);
+			       const struct dt_thread_call *call, const struct dt_thread_sched *sched,
+			       uint64_t asked_ns);
 
 /* It is ready to run. Had it a CPU at the moment, or did it wait for one? If it has only just woken it slept: see
  * waking.c. seat: it stands on our CPU; NULL: it was put on another one so often, and may have it. */
@@ -223,7 +226,7 @@ double dt_recorder_chance(struct dt_recorder *recorder);
 
 /* Asks for the scheduler's account of all threads, after the long way. */
 void dt_recorder_account(struct dt_recorder *recorder);
-void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now);
+void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now, uint64_t asked_ns);
 
 /* If the look came too late, threads that ran since the last one were not seen where they were at the moment. */
 enum dt_lateness {

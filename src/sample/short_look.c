@@ -120,7 +120,8 @@ static enum dt_attempt find_suspect(struct dt_recorder *r, const struct dt_momen
 }
 
 /* Most often the thread that had the GIL in the last look has computed on our CPU ever since. Its account tells that it
- * did not sleep; that it stands is proven when its stack was read, and nothing has to be asked before. */
+ * did not sleep for longer than some microseconds; that it stands is proven when its stack was read, and nothing has to
+ * be asked before. */
 static bool presume(const struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a)
 {
 	return r->presumed && r->imprint.known && a->gathered && !moment->stop && a->suspect && !a->suspect->lent &&
@@ -154,6 +155,7 @@ static enum dt_attempt ask_kernel(struct dt_recorder *r, const struct dt_moment 
 	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
 		return DT_ATTEMPT_HARD;
 	r->cpu = stat.rt_priority ? -1 : stat.processor; /* who has a real-time priority is not put aside */
+	r->real_time = stat.rt_priority != 0;
 	a->running = stat.state == 'R';
 	if (a->running) {
 		bool perched = moment->seat->kind != DT_SEAT_BESIDE && stat.processor == moment->seat->cpu &&
@@ -196,7 +198,7 @@ static enum dt_attempt stop_it(struct dt_recorder *r, const struct dt_moment *mo
 		return DT_ATTEMPT_AWAY;
 	a->stopped = true;
 	a->gathered = false;
-	r->seen_ns = dt_clock_ns();
+	r->seen_ns = a->since_ns = dt_clock_ns();
 	/* Another one may have got its number. */
 	if (dt_thread_sched_now(&a->suspect->files, &a->before) < 0)
 		return DT_ATTEMPT_AGAIN;
@@ -313,6 +315,7 @@ static int read_suspect(struct dt_recorder *r, const struct dt_moment *moment, s
 	int rc;
 
 	dt_arena_reset(&r->arena);
+	dt_budget_begin(&r->budget, DT_WALK_FRAMES);
 	if (a->agree) {
 		rc = dt_recorder_agree(r, walk, &a->torn);
 		return rc == 0 && a->torn && moment->agree != DT_AGREE_OUTER ? -EBUSY : rc;
@@ -322,7 +325,7 @@ static int read_suspect(struct dt_recorder *r, const struct dt_moment *moment, s
 		dt_image_prefetch(r->lane);
 	}
 	a->gathered = false;
-	return dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, walk);
+	return dt_walk_one(r->lane, r->python, r->sampler->codes, &r->arena, &r->budget, walk);
 }
 
 static void keep_torn(const struct attempt_state *a, const struct dt_walk_thread *walk)
@@ -392,7 +395,7 @@ static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment
 	uint64_t address = a->suspect ? a->suspect->address : 0;
 	enum dt_attempt rc;
 
-	s->threads = 0;
+	s->threads = dt_proc_thread_count(r->proc);
 	if (dt_look_once(s) < 0)
 		return DT_ATTEMPT_AGAIN;
 	if (!walk->lists_whole || walk->interpreters[0].address != r->interpreter.address)
@@ -434,7 +437,8 @@ static void tell_state(struct dt_recorder *r, const struct dt_moment *moment, co
 	bool gil = a->pulse.words.locked == 1;
 
 	/* That it has been put on a CPU since is for the next look. */
-	dt_recorder_suspect_state(r, suspect, a->running ? NULL : &a->call, a->waking ? &a->before : &a->after);
+	dt_recorder_suspect_state(r, suspect, a->running ? NULL : &a->call, a->waking ? &a->before : &a->after,
+				  a->since_ns ? a->since_ns : dt_clock_ns());
 	if (a->halted)
 		suspect->state = DT_STATE_STOPPED;
 	else if (!a->running && !gil)
@@ -479,10 +483,13 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	return apart ? look_at_others(r, moment, a) : DT_ATTEMPT_DONE;
 }
 
-/* It was not seen where it was at the moment. */
+/* It was not seen where it was at the moment. That it has been put on a CPU since is for the next look. */
 static enum dt_attempt lose(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_sched *sched)
 {
-	dt_recorder_suspect_state(r, suspect, NULL, sched);
+	struct dt_thread_sched then = *sched;
+
+	then.slices = r->away.slices;
+	dt_recorder_suspect_state(r, suspect, NULL, &then, dt_clock_ns());
 	suspect->off = true; /* what it has run since is next to nothing */
 	dt_recorded_unseen(r, suspect, false);
 	dt_recorder_ask_again(r);

@@ -109,7 +109,7 @@ static void share_account(struct dt_recorder *r, const struct dt_recorded *last)
 		struct dt_recorded *other = &r->threads[i];
 
 		if (other != last && other->tid == last->tid && last->counted && other->asked_ns < last->asked_ns)
-			dt_recorded_account(other, &last->sched);
+			dt_recorded_account(other, &last->sched, last->asked_ns);
 	}
 }
 
