@@ -67,10 +67,11 @@ enum dt_hang dt_watcher_hangs(struct dt_watcher *w)
 	bool stopped = lasts(&w->held, began, true);
 	bool looks = lasts(&w->looked, look, look && look == w->looked.which && dt_thread_blocked(w->tid));
 
+	looks = looks && look != DT_LOOK_LEFT; /* one that has come back from there lets go what it stopped */
 	/* A thread that was asked to stop and has not yet will stand from then on. */
 	if (stopped || (looks && w->stop.tid))
 		return DT_HANG_HOLD;
-	return looks && look != DT_LOOK_LEFT ? DT_HANG_LOOK : DT_HANG_NOT;
+	return looks ? DT_HANG_LOOK : DT_HANG_NOT;
 }
 
 /* All that it has but the one that it looks at. */

@@ -77,6 +77,11 @@ void dt_instants_begin(struct dt_instants *in, uint64_t now_ns)
 	plan(in);
 }
 
+static uint64_t planned_after(const struct dt_instants *in, uint64_t due_ns)
+{
+	return due_ns + (uint64_t)(in->period_ns * in->distance[in->next]);
+}
+
 uint64_t dt_instants_next(struct dt_instants *in, uint64_t due_ns, uint64_t now_ns)
 {
 	uint64_t next;
@@ -85,22 +90,37 @@ uint64_t dt_instants_next(struct dt_instants *in, uint64_t due_ns, uint64_t now_
 		next = due_ns + (uint64_t)(in->period_ns * (0.5 + chance(in)));
 		return next > now_ns ? next : now_ns + (uint64_t)(in->period_ns * chance(in));
 	}
-	next = due_ns + (uint64_t)(in->period_ns * in->distance[in->next]);
+	next = planned_after(in, due_ns);
 	if (next + JUST_PASSED >= now_ns)
 		return next;
 	in->next = DT_INSTANTS_BLOCK - 1; /* with the next look the block is over */
 	return now_ns + (uint64_t)(in->period_ns * in->distance[in->next]);
 }
 
-uint64_t dt_instants_told(struct dt_instants *in, uint64_t due_ns, uint64_t at_ns, bool late)
+void dt_instants_put_off(struct dt_instants *in, uint64_t by_ns)
 {
-	uint64_t planned = in->told_ns + (uint64_t)in->period_ns;
+	in->put_off_ns += by_ns;
+}
 
-	if (in->even || late)
+uint64_t dt_instants_told(struct dt_instants *in, uint64_t due_ns, uint64_t at_ns, bool lost)
+{
+	uint64_t planned = in->told_ns + in->put_off_ns + (uint64_t)in->period_ns;
+
+	in->put_off_ns = 0;
+	if (in->even || lost)
 		dt_instants_begin(in, at_ns);
 	else if (++in->next == DT_INSTANTS_BLOCK)
 		dt_instants_begin(in, DT_MAX(due_ns, in->told_ns));
 	else
 		in->told_ns = DT_MIN(planned, at_ns);
+	return in->told_ns;
+}
+
+uint64_t dt_instants_passed(struct dt_instants *in, uint64_t *due_ns, uint64_t now_ns)
+{
+	while (!in->even && planned_after(in, *due_ns) + JUST_PASSED < now_ns) {
+		*due_ns = planned_after(in, *due_ns);
+		dt_instants_told(in, *due_ns, now_ns, false);
+	}
 	return in->told_ns;
 }

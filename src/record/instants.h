@@ -25,6 +25,7 @@ struct dt_instants {
 	bool even; /* so seldom, or so often, that the distance varies by a half only and a look stands for its own */
 	uint64_t random;
 	uint64_t told_ns;                   /* up to then the time is told */
+	uint64_t put_off_ns;                /* that the next look comes later than was planned */
 	unsigned next;                      /* which distance of the block comes next */
 	double distance[DT_INSTANTS_BLOCK]; /* in periods */
 };
@@ -37,8 +38,17 @@ void dt_instants_begin(struct dt_instants *instants, uint64_t now_ns);
 /* The instant after due_ns. One that has passed already while we looked is left out, unless that was only just. */
 uint64_t dt_instants_next(struct dt_instants *instants, uint64_t due_ns, uint64_t now_ns);
 
-/* A look has taken place: when it was due, when it really was, and is that too late for its instant? Up to when it
- * stands for the time, by the same clock; never later than it was. */
-uint64_t dt_instants_told(struct dt_instants *instants, uint64_t due_ns, uint64_t at_ns, bool late);
+/* The next look, and all after it, are to come later than was planned: it stands for that time as well. */
+void dt_instants_put_off(struct dt_instants *instants, uint64_t by_ns);
+
+/* A look has taken place: when it was due, when it really was, and was that so much later that the plan is lost? Up to
+ * when it stands for the time, by the same clock; never later than it was. */
+uint64_t dt_instants_told(struct dt_instants *instants, uint64_t due_ns, uint64_t at_ns, bool lost);
+
+/* That look is over now. Whoever was looked at stood for it, or is as likely as ever to have been as it was found:
+ * instants that have passed meanwhile are its own. If they were left to the next one, what takes long to look at would
+ * have another share of the time than it should. Up to when it stands for the time then, now at the latest. *due_ns:
+ * the last of these instants. */
+uint64_t dt_instants_passed(struct dt_instants *instants, uint64_t *due_ns, uint64_t now_ns);
 
 #endif

@@ -270,28 +270,33 @@ static void sit_down(const struct moment *m, bool home)
 		dt_seat_move(&w->seat, cpu);
 }
 
-void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
+uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
 	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
 	struct dt_subject **link = &w->subjects;
 	uint64_t since_ns, told_ns;
-	bool home, late = m.woke_ns > m.late_ns;
+	bool home, late = m.woke_ns > m.late_ns, lost = m.woke_ns > due_ns + LONG_NS;
 
 	w->tally.rounds++;
 	w->tally.late += late;
-	told_ns = dt_instants_told(&w->instants, due_ns, m.woke_ns, late);
+	told_ns = dt_instants_told(&w->instants, due_ns, m.woke_ns, lost);
 	note_gap(w, due_ns, m.woke_ns);
 	since_ns = w->since_ns;
 	w->since_ns = 0;
 	look_at_all(&m);
 	note_length(w, m.woke_ns);
+	if (lost)
+		due_ns = m.woke_ns;
+	if (dt_clock_ns() < m.woke_ns + LONG_NS)
+		told_ns = dt_instants_passed(&w->instants, &due_ns, dt_clock_ns());
 	home = has_home(&m);
 	while (*link) {
 		struct dt_subject *subject = *link;
 		struct dt_watcher *next = NULL;
 
 		if (subject->code == 0) {
-			dt_subject_tell(subject, w->ring, &(struct dt_span){w->began_ns, since_ns, told_ns, m.woke_ns},
+			dt_subject_tell(subject, w->ring,
+					&(struct dt_span){w->began_ns, since_ns, told_ns, DT_MAX(m.woke_ns, told_ns)},
 					&w->tally);
 			next = next_of(&m, subject, home);
 		}
@@ -308,4 +313,5 @@ void dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 		dt_watcher_push(&w->outbox, subject);
 	}
 	sit_down(&m, home);
+	return due_ns;
 }

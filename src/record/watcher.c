@@ -64,11 +64,12 @@ static void add_all(struct dt_watcher *w, struct dt_subject *list)
  * get on. */
 static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 {
-	uint64_t now = dt_clock_ns(), next = dt_instants_next(&w->instants, due_ns, now);
+	uint64_t now = dt_clock_ns(), next = dt_instants_next(&w->instants, due_ns, now), rested = next;
 
 	if (w->seat.kind != DT_SEAT_BESIDE && w->took_ns * LONG_PART * w->options.rate > NS_PER_S)
-		next = DT_MAX(next, now + PERCH_REST * w->took_ns);
-	return next;
+		rested = DT_MAX(next, now + PERCH_REST * w->took_ns);
+	dt_instants_put_off(&w->instants, rested - next);
+	return rested;
 }
 
 static bool is_called(struct dt_watcher *w)
@@ -141,8 +142,17 @@ static void tell_seat(struct dt_watcher *w)
 	atomic_store(&w->seat_kind, (int)w->seat.kind);
 }
 
+static bool has_real_time(const struct dt_watcher *w)
+{
+	for (const struct dt_subject *subject = w->subjects; subject; subject = subject->next)
+		if (dt_recorder_real_time(subject->recorder))
+			return true;
+	return false;
+}
+
 /* A short time slice is worth nothing where the kernel does not give us the CPU for it (a cgroup of little weight, for
- * one): then we wait until the target blocks, and see it where it sleeps. */
+ * one): then we wait until the target blocks, and see it where it sleeps. The same is true of the lowest real-time
+ * priority where the target has a higher one. */
 static void watch_seat(struct dt_watcher *w)
 {
 	uint64_t rounds = w->tally.rounds - w->watched_rounds, late = w->tally.late - w->watched_late;
@@ -152,9 +162,13 @@ static void watch_seat(struct dt_watcher *w)
 	w->watched_ns = dt_clock_ns();
 	w->watched_rounds = w->tally.rounds;
 	w->watched_late = w->tally.late;
-	if (w->seat.kind != DT_SEAT_SLICE || late * SEAT_LATE < rounds)
+	if (w->seat.kind == DT_SEAT_BESIDE || late * SEAT_LATE < rounds)
 		return;
-	dt_seat_lower(&w->seat, DT_SEAT_BESIDE, "with a short time slice we came too late too often");
+	if (w->seat.kind == DT_SEAT_SLICE)
+		dt_seat_lower(&w->seat, DT_SEAT_BESIDE, "with a short time slice we came too late too often");
+	else if (has_real_time(w))
+		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
+			      "the target has a real-time priority, and kept us from its CPU");
 	tell_seat(w);
 }
 
@@ -193,7 +207,7 @@ static void tell_place(struct dt_watcher *w)
 static void *watch(void *argument)
 {
 	struct dt_watcher *w = argument;
-	uint64_t due, next;
+	uint64_t due, last, next;
 
 	w->tid = gettid();
 	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= PERCH_RATE,
@@ -209,10 +223,10 @@ static void *watch(void *argument)
 		dt_stop_poll(&w->stop);
 		if (greet(w, &due) || !w->subjects)
 			continue;
-		dt_watcher_round(w, due);
+		last = dt_watcher_round(w, due);
 		tell_place(w);
 		keep_off(w);
-		next = next_instant(w, due);
+		next = next_instant(w, last);
 		w->tally.watched_ns += next - due;
 		due = next;
 		watch_seat(w);

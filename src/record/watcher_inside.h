@@ -56,8 +56,9 @@ struct dt_watcher {
 };
 
 /* Looks at all of its processes for the instant due_ns, and tells what was seen. Those that are of no use any more, or
- * that somebody else is to have, go to the outbox. */
-void dt_watcher_round(struct dt_watcher *watcher, uint64_t due_ns);
+ * that somebody else is to have, go to the outbox. Returns the last instant that this was for: some may have passed
+ * meanwhile. */
+uint64_t dt_watcher_round(struct dt_watcher *watcher, uint64_t due_ns);
 
 /* Around each look at a process, which may hang. From the end one that was left behind does not return. */
 void dt_watcher_look_begin(struct dt_watcher *watcher, struct dt_subject *subject);

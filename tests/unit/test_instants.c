@@ -105,6 +105,51 @@ static void what_does_not_hold_is_measured(void **state)
 	assert_true(at - in.told_ns < 5000 * US);
 }
 
+/* Two kinds of work in turn, 40 ms each. A look at the one takes longer than the time between two looks, and has not
+ * less of the time for it. */
+static void what_takes_long_to_look_at_has_its_share(void **state)
+{
+	struct dt_instants in = begun(RATE);
+	uint64_t due = dt_instants_next(&in, BEGIN, BEGIN), told = BEGIN, slow = 0;
+
+	(void)state;
+	while (told < BEGIN + LOOKS * 1000 * US) {
+		bool is_slow = (due - BEGIN) / (40000 * US) % 2 == 0;
+		uint64_t at = due, over = at + (is_slow ? 2500 * US : 10 * US), now;
+
+		dt_instants_told(&in, due, at, false);
+		now = dt_instants_passed(&in, &due, over);
+		assert_true(now >= told && now <= over && due >= at && due <= over);
+		slow += is_slow ? now - told : 0;
+		told = now;
+		due = DT_MAX(dt_instants_next(&in, due, over), over);
+	}
+	assert_in_range(slow * 1000 / (told - BEGIN), 490, 510);
+}
+
+/* Every second look is put off by two periods: it stands for them as well, and told time keeps up with the clock. */
+static void what_is_put_off_is_told(void **state)
+{
+	struct dt_instants in = begun(RATE);
+	uint64_t due = dt_instants_next(&in, BEGIN, BEGIN), told = BEGIN, put_off = 0, others = 0;
+
+	(void)state;
+	for (int i = 0; i < LOOKS; i++) {
+		uint64_t now = dt_instants_told(&in, due, due, false);
+
+		assert_true(now >= told && now <= due);
+		*(i % 2 ? &put_off : &others) += now - told;
+		told = now;
+		due = dt_instants_next(&in, due, due);
+		if (i % 2 == 0) {
+			due += 2000 * US;
+			dt_instants_put_off(&in, 2000 * US);
+		}
+	}
+	assert_in_range(put_off * 1000 / others, 2900, 3100);
+	assert_true(due - told < DT_INSTANTS_BLOCK * 3000 * US);
+}
+
 /* So few that each counts: between half a period and one and a half, each for its own time. */
 static void few_come_evenly(void **state)
 {
@@ -128,6 +173,8 @@ int main(void)
 	    cmocka_unit_test(distances_have_no_memory),
 	    cmocka_unit_test(what_looks_cause_is_met),
 	    cmocka_unit_test(what_does_not_hold_is_measured),
+	    cmocka_unit_test(what_takes_long_to_look_at_has_its_share),
+	    cmocka_unit_test(what_is_put_off_is_told),
 	    cmocka_unit_test(few_come_evenly),
 	};
 
