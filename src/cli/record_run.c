@@ -147,10 +147,15 @@ static void tell_beginning(struct dt_record_run *run)
 	dt_buf_release(&line);
 }
 
+static bool has_old_output(const struct dt_record_run *run)
+{
+	return run->output && !run->data.final && !dt_result_special(run->output) && access(run->output, F_OK) == 0;
+}
+
 /* Who finds a file under the name of the output must not take it for a result of this run. */
 static void hint_old_output(const struct dt_record_run *run, struct dt_error *err)
 {
-	if (run->output && !run->data.final && !dt_result_special(run->output) && access(run->output, F_OK) == 0)
+	if (has_old_output(run))
 		dt_hint(err, "'%.400s' is from before, and is left as it was", run->output);
 }
 
@@ -174,6 +179,8 @@ static void tell_nothing(struct dt_record_run *run)
 		dt_report(run->common, &err);
 	else if (run->pending.pid || !run->failures.first)
 		dt_failures_add(&run->failures, run->common, run->pending.pid, &err);
+	else if (has_old_output(run)) /* why was told before */
+		dt_report(run->common, &err);
 }
 
 static void tell_end(struct dt_record_run *run)
