@@ -13,18 +13,20 @@
 #include "base/util.h"
 #include "record/watcher_inside.h"
 
-#define LATE_NS 200000u  /* after which a look is not one of its moment any more */
-#define STOP_NS 300000u  /* more may pass until one is stopped that ran when it was first asked */
-#define OVER_NS 2000000u /* a round that is over by so much is not made longer by looks that stop threads */
-#define LONG_NS 5000000u /* after which it is asked how much of a round we were on a CPU */
-#define MOVES   2        /* to the CPU of a thread that goes from one to another */
-#define STOPPED 20 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
+#define LATE_NS    200000u  /* after which a look is not one of its moment any more */
+#define STOP_NS    300000u  /* more may pass until one is stopped that ran when it was first asked */
+#define OVER_NS    2000000u /* a round that is over by so much is not made longer by looks that stop threads */
+#define LONG_NS    5000000u /* after which it is asked how much of a round we were on a CPU */
+#define STOPPED_NS 50000000u
+#define MOVES      2  /* to the CPU of a thread that goes from one to another */
+#define STOPPED    20 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
 
 struct moment {
 	struct dt_watcher *w;
 	struct dt_subject *list;
 	int home; /* the CPU that we sat on when it began, -1: none */
 	uint64_t woke_ns, late_ns;
+	bool punctual; /* as far as the kernel could let us be: see is_punctual() */
 };
 
 enum way { SHORT, WHOLE, STOP, OUTER, LADDER };
@@ -61,6 +63,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 					 .more = subject->tries > 0,
 					 .hurry = m->list->next != NULL,
 					 .overslept = m->woke_ns > m->late_ns,
+					 .punctual = m->punctual && m->w->seat.cpu == m->home,
 					 .late_ns = stood ? UINT64_MAX : m->late_ns};
 	enum dt_taken taken = DT_TAKEN_HARD;
 	int code;
@@ -270,6 +273,17 @@ static void sit_down(const struct moment *m, bool home)
 		dt_seat_move(&w->seat, cpu);
 }
 
+/* Who sleeps with a real-time priority on a CPU is woken there when the clock comes to the instant, and no program gets
+ * any further on it: neither if the kernel is busy with something else first, nor if the machine that we are a guest of
+ * takes the CPU away for a while. Then we are late by the clock, but what ran there until we came has stood still.
+ * Programs of a higher priority are another matter; they show in who it is that we followed. And if we are very late we
+ * may have been stopped ourselves. */
+static bool is_punctual(const struct dt_watcher *w, uint64_t due_ns, uint64_t woke_ns)
+{
+	return w->seat.kind == DT_SEAT_FIFO && w->seat.cpu >= 0 && w->slept_ns && w->slept_ns < due_ns &&
+	       woke_ns < due_ns + STOPPED_NS;
+}
+
 uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
 	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
@@ -277,6 +291,7 @@ uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 	uint64_t since_ns, told_ns;
 	bool home, late = m.woke_ns > m.late_ns, lost = m.woke_ns > due_ns + LONG_NS;
 
+	m.punctual = is_punctual(w, due_ns, m.woke_ns);
 	w->tally.rounds++;
 	w->tally.late += late;
 	told_ns = dt_instants_told(&w->instants, due_ns, m.woke_ns, lost);

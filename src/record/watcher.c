@@ -218,7 +218,8 @@ static void *watch(void *argument)
 	due = dt_clock_ns();
 	while (!atomic_load_explicit(&w->quit, memory_order_relaxed)) {
 		let_go(w, due);
-		if (due > dt_clock_ns() || !w->subjects)
+		w->slept_ns = dt_clock_ns();
+		if (due > w->slept_ns || !w->subjects)
 			sleep_until(w, due);
 		dt_stop_poll(&w->stop);
 		if (greet(w, &due) || !w->subjects)

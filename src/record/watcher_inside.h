@@ -40,6 +40,7 @@ struct dt_watcher {
 	uint64_t took_ns;                                  /* by the last round, of CPU time */
 	uint64_t since_ns;                                 /* of the time before, the next round tells nothing */
 	uint64_t told_ns;                                  /* when the sums were told */
+	uint64_t slept_ns;                                 /* when the last sleep began */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */
 	pthread_cond_t called;

@@ -431,7 +431,21 @@ static bool kept_us(const struct dt_recorder *r, struct dt_recorded *thread, con
 	return dt_thread_booked_now(&thread->files, &booked) < 0 || dt_seat_followed(seat, &booked);
 }
 
-void dt_recorder_judge(struct dt_recorder *r, const struct dt_seat *seat, enum dt_lateness late)
+/* It was seen where it is, and on our CPU it was last: until we came, or until it went to sleep. As nobody has done
+ * anything there since the moment, it was there at the moment, too. */
+static bool stood_since(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat)
+{
+	struct dt_thread_booked booked;
+
+	if (thread->unseen)
+		return false;
+	if (r->blocked)
+		return thread->address == r->suspect && r->cpu == seat->cpu;
+	return thread->state == DT_STATE_RUNNING && seat->booked >= 0 &&
+	       dt_thread_booked_now(&thread->files, &booked) == 0 && dt_seat_followed(seat, &booked);
+}
+
+void dt_recorder_judge(struct dt_recorder *r, const struct dt_seat *seat, enum dt_lateness late, bool punctual)
 {
 	bool lost = false;
 
@@ -439,7 +453,7 @@ void dt_recorder_judge(struct dt_recorder *r, const struct dt_seat *seat, enum d
 		struct dt_recorded *thread = &r->threads[i];
 		bool blocked = late != DT_OVERSLEPT && is_blocked(r, thread);
 
-		if (is_as_before(thread) || (blocked && late == DT_LATE))
+		if (is_as_before(thread) || (blocked && late == DT_LATE) || (punctual && stood_since(r, thread, seat)))
 			continue;
 		dt_recorded_unseen(r, thread, late == DT_OVERSLEPT && kept_us(r, thread, seat));
 		lost = true;

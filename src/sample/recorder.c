@@ -183,7 +183,8 @@ static int take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_t
 		r->passed = 0;
 		if (!r->asked_all)
 			dt_recorder_other_states(r, moment->seat);
-		dt_recorder_judge(r, moment->seat, *taken == DT_TAKEN_SAME ? DT_IN_TIME : lateness(r, moment));
+		dt_recorder_judge(r, moment->seat, *taken == DT_TAKEN_SAME ? DT_IN_TIME : lateness(r, moment),
+				  moment->punctual && !dt_recorder_has_many(r));
 		return 0;
 	}
 	if (!r->replaced && r->count && !moment->ladder) {
@@ -200,7 +201,7 @@ static int take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_t
 	if (r->replaced || (code != DT_EENDED && dt_live_replaced(r->live, r->python->runtime)))
 		return fail_replaced(r, err);
 	if (code == 0)
-		dt_recorder_judge(r, moment->seat, lateness(r, moment));
+		dt_recorder_judge(r, moment->seat, lateness(r, moment), false);
 	return code;
 }
 
@@ -260,7 +261,7 @@ void dt_recorder_pass(struct dt_recorder *r)
 	dt_recorder_other_states(r, NULL);
 	if (suspect)
 		dt_recorded_ask(r, suspect);
-	dt_recorder_judge(r, NULL, DT_NO_LOOK);
+	dt_recorder_judge(r, NULL, DT_NO_LOOK, false);
 	dt_recorder_ask_again(r);
 	dt_recorder_settle(r);
 }

@@ -104,6 +104,7 @@ struct dt_moment {
 	bool more;        /* the look before this one was not done: it is gone on with */
 	bool hurry;       /* others are to be looked at in this moment */
 	bool overslept;   /* we were woken, or got our CPU, after late_ns: most likely because the target ran */
+	bool punctual;    /* nobody did anything on our CPU between the moment and our coming, however late that was */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then */
 };

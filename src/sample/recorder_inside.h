@@ -228,14 +228,15 @@ double dt_recorder_chance(struct dt_recorder *recorder);
 void dt_recorder_account(struct dt_recorder *recorder);
 void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sched *now, uint64_t asked_ns);
 
-/* If the look came too late, threads that ran since the last one were not seen where they were at the moment. */
+/* If the look came too late, threads that ran since the last one were not seen where they were at the moment: see
+ * recorder.h for who is, if we were punctual. */
 enum dt_lateness {
 	DT_IN_TIME,
 	DT_LATE,      /* because looking takes long: those that are blocked now are believed to have been */
 	DT_NO_LOOK,   /* there was none: the same, but their stacks are not known */
 	DT_OVERSLEPT, /* because we were kept from our CPU: who ran on it until we came ran at the moment */
 };
-void dt_recorder_judge(struct dt_recorder *recorder, const struct dt_seat *seat, enum dt_lateness late);
+void dt_recorder_judge(struct dt_recorder *recorder, const struct dt_seat *seat, enum dt_lateness late, bool punctual);
 
 /* It was not seen at the moment. ran: it is known to have run then; else that is as likely as it did since the last
  * look. */

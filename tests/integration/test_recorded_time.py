@@ -20,11 +20,13 @@ from users import ordinary_user
 SHARES = BUILD / "tests" / "hammer" / "shares"
 CYCLES = [("plain", 0.4, 0.4), ("plain", 2, 1), ("calls", 1, 0.5), ("plain", 10, 100), ("plain", 1, 19), ("plain", 19, 1),
           ("holds", 2, 1), ("releases", 2, 1), ("syscalls", 2, 1), ("hands", 2, 0), ("plain", 1, 3)]
-SECONDS = size(1.2, 24)
+SECONDS = size(1.2, 16)
 POINTS = size(20, 1)        # of difference that are allowed
 UNSEEN = 10                 # percent on a perch: a program that goes to another CPU each time it wakes is met late
 STATE_POINTS = size(20, 2)  # without a perch
 ROUNDS = 10000              # that a figure of the full tier stands on
+STOLEN = 1.0                # percent of the machine's time that others may take from it
+TAKES = size(1, 4)
 TIMED = SHAPES[::3] if FULL else SOME_SHAPES
 
 
@@ -78,6 +80,28 @@ def record_all(programs, kind, *options, **how):
     return found
 
 
+def stolen():
+    """(time that the machine was a guest of another one and waited for a CPU of that, all time), of all CPUs."""
+    spent = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return spent[7], sum(spent)
+
+
+def undisturbed(take):
+    """A figure is of a quiet machine. One that is a guest may be disturbed by others: then it is taken again, and the best
+    one counts."""
+    best = None
+    for _ in range(TAKES):
+        before = stolen()
+        found = take()
+        gone, whole = (now - then for now, then in zip(stolen(), before))
+        found["stolen"] = share(gone, whole)
+        if best is None or found["stolen"] < best["stolen"]:
+            best = found
+        if best["stolen"] <= STOLEN:
+            break
+    return best
+
+
 def record(python, kind, busy, idle, *options, wrap=(), script="phases.py", **how):
     with target(python, script, kind, str(busy), str(idle), wrap=wrap) as program:
         return record_all([program], kind, *options, **how)
@@ -106,18 +130,19 @@ def check(found, label):
 def line(label, found):
     cpu = found["cpu_ns"] / 1e3 / found["rounds"]
     return (f"| {label} | {found['truth']:.1f} | {found['work']:.1f} | {found['rest']:.1f} | {found['unseen']:.1f} | "
-            f"{found['awake_truth']:.1f} | {found['awake'] - found['gil_wait']:.1f} | {found['rounds']} | {found['late']} | {found['rung']} | {cpu:.0f} |")
+            f"{found['awake_truth']:.1f} | {found['awake'] - found['gil_wait']:.1f} | {found['rounds']} | {found['late']} | "
+            f"{found['rung']} | {cpu:.0f} | {found['stolen']:.1f} |")
 
 
 def report(name, rows):
     head = ["| work/rest in ms | truth % | work % | rest % | unseen % | awake, truth % | awake % | rounds | late | rung | "
-            "own CPU, us a round |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+            "own CPU, us a round | stolen % |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     record_figure(name, "\n".join(head + rows))
 
 
 def measure(name, takes, judge=True):
     """takes: (label, function that records). All are taken and written down before any is judged."""
-    found = [(label, take()) for label, take in takes]
+    found = [(label, undisturbed(take)) for label, take in takes]
     report(name, [line(label, figures) for label, figures in found])
     for label, figures in found:
         if judge:
@@ -266,13 +291,40 @@ def test_three_busy_processes_on_two_cpus():
 
 
 @alone
+@limit(3600)
+def test_beside_a_higher_priority():
+    """A program that nobody keeps from its CPU takes it for 2 ms of each 10, from us as well. We come late then, and what
+    the target did at the moment is not known; what is shown of it must be true all the same."""
+    need_root()
+    cpu = {max(os.sched_getaffinity(0))}
+    hog = ("import time\nwhile True:\n    time.sleep(0.008)\n    end = time.perf_counter() + 0.002\n"
+           "    while time.perf_counter() < end: pass")
+
+    def take():
+        with target(SYSTEM, "phases.py", "plain", 2, 1) as program:
+            os.sched_setaffinity(program.pid, cpu)
+            higher = subprocess.Popen([need_program("taskset"), "-c", str(max(cpu)), "chrt", "-f", "50", *SYSTEM.argv, "-c", hog])
+            try:
+                return record_all([program], "plain")
+            finally:
+                higher.kill()
+                higher.wait()
+
+    label, found = measure("Truth of time, beside a higher priority", [("plain 2/1", take)], judge=False)[0]
+    other = max(0, 100 - found["work"] - found["rest"] - found["unseen"])
+    assert found["work"] - POINTS <= found["truth"] <= found["work"] + other + found["unseen"] + POINTS, f"{label}: {found}"
+    assert found["late"] > found["rounds"] / 50 and found["unseen"] > 0, found
+
+
+@alone
 @each(TIMED)
 @limit(3600)
 def test_cpu_time(python):
     """By CPU time sleep is nothing; and what was used in all is what the kernel says."""
     rows = ["| work/rest in ms | work, truth % | work % | CPU in use, truth % | CPU in use % | rung |", "|---|---|---|---|---|---|"]
     cycles = CYCLES[1:4] if FULL else CYCLES[1:2]
-    found = [(f"{kind} {busy}/{idle}", record(python, kind, busy, idle)) for kind, busy, idle in cycles]
+    found = [(f"{kind} {busy}/{idle}", undisturbed(lambda kind=kind, busy=busy, idle=idle: record(python, kind, busy, idle)))
+             for kind, busy, idle in cycles]
     rows += [f"| {label} | {one['cpu_truth']:.1f} | {one['cpu_work']:.1f} | {one['cpu_use_truth']:.1f} | {one['cpu_use']:.1f} | "
              f"{one['rung']} |" for label, one in found]
     record_figure(f"Truth of CPU time, {python.label}", "\n".join(rows))
