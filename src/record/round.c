@@ -13,13 +13,13 @@
 #include "base/util.h"
 #include "record/watcher_inside.h"
 
-#define LATE_NS    200000u  /* after which a look is not one of its moment any more */
-#define STOP_NS    300000u  /* more may pass until one is stopped that ran when it was first asked */
-#define OVER_NS    2000000u /* a round that is over by so much is not made longer by looks that stop threads */
-#define LONG_NS    5000000u /* after which it is asked how much of a round we were on a CPU */
-#define STOPPED_NS 50000000u
-#define MOVES      2  /* to the CPU of a thread that goes from one to another */
-#define STOPPED    20 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
+#define LATE_NS   200000u   /* after which a look is not one of its moment any more */
+#define STOP_NS   300000u   /* more may pass until one is stopped that ran when it was first asked */
+#define OVER_NS   2000000u  /* a round that is over by so much is not made longer by looks that stop threads */
+#define LONG_NS   5000000u  /* after which it is asked how much of a round we were on a CPU */
+#define FROZEN_NS 50000000u /* so late we are likelier to have been stopped ourselves */
+#define MOVES     2         /* to the CPU of a thread that goes from one to another */
+#define STOPPED   125 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
 
 struct moment {
 	struct dt_watcher *w;
@@ -281,7 +281,7 @@ static void sit_down(const struct moment *m, bool home)
 static bool is_punctual(const struct dt_watcher *w, uint64_t due_ns, uint64_t woke_ns)
 {
 	return w->seat.kind == DT_SEAT_FIFO && w->seat.cpu >= 0 && w->slept_ns && w->slept_ns < due_ns &&
-	       woke_ns < due_ns + STOPPED_NS;
+	       woke_ns < due_ns + FROZEN_NS;
 }
 
 uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)

@@ -21,12 +21,15 @@
 
 struct dt_recorder;
 
-/* A thread of the process, as of the last look. */
+/*
+ * A thread of the process, as of the last look. What each look asks of each thread, whether it has run or not, stands
+ * first and close together: a process may have hundreds of them, and at a hundred looks a second nothing of this is in
+ * the cache of the CPU when the next one comes.
+ */
 struct dt_recorded {
 	uint32_t serial; /* no other thread of this process has or had the same */
-	uint64_t address, ident, native;
-	int64_t interpreter; /* its id */
-	int tid, ns_tid;     /* of the thread that runs it; 0: not known */
+	int tid;         /* of the thread that runs it; 0: not known */
+	uint64_t address;
 	bool main;
 	bool lent;   /* its thread is not the one that it names */
 	bool behind; /* its thread runs another thread state: this one waits for that, and has no time of its own */
@@ -36,49 +39,55 @@ struct dt_recorded {
 	bool unseen; /* it ran, and its stack could not be proven in time: it has no frames */
 	bool gil, gc;
 	bool waits; /* it is ready to run, and somebody else had the CPU at the moment */
-	enum dt_state state;
-	const char *syscall;
-	uint64_t spent_ns; /* on a CPU, by the scheduler's account, since who uses the recorder made it 0 */
-	const struct dt_walk_frame *frames; /* innermost first; only valid until the next look, and if fresh */
-	size_t frame_count;
+
+	/* For the recorder itself. */
+	bool counted;      /* sched is valid */
+	bool ran;          /* it was on a CPU since the last look */
+	bool off;          /* it was on none when it was asked for: its account is whole */
+	bool met;          /* in the look that is being taken */
+	bool seen;         /* by the look that is being taken, where each thread is looked at on its own */
+	bool stands;       /* it was blocked when its stack was seen: until it is put on a CPU that is true */
+	bool attached;     /* it may run Python, where that is told */
+	bool shared;       /* its thread has other thread states as well */
+	bool frames_there; /* its stack was not empty when it was last seen */
+	bool ended;        /* its thread is gone: the next look at all threads drops it */
 
 	/* For who uses the recorder: zero when the thread is new, and then left alone. */
 	struct {
+		bool known;
+		bool stack; /* the one that it has */
+		bool named; /* with a name */
+		uint8_t state, flags;
+		uint8_t sought; /* how often there was none for it when names were read */
+		int tid;
 		uint64_t name; /* hash */
 		const char *call;
-		uint8_t state, flags;
-		int tid;
-		bool known;
-		bool stack;     /* the one that it has */
-		bool named;     /* with a name */
-		uint8_t sought; /* how often there was none for it when names were read */
 	} told;
 
-	/* For the recorder itself. */
+	enum dt_state state;
+	enum dt_state before; /* its state at the last look */
+	const char *syscall;
+	const char *call_before; /* the one that it was in at the last look */
+	uint64_t spent_ns;       /* on a CPU, by the scheduler's account, since who uses the recorder made it 0 */
+	uint64_t span_ns;        /* since the account before the last one, in this look; 0: it was not asked for */
+	uint64_t ready_ns;       /* of that it ran, or was ready to, as far as that has been booked */
+
+	/* What only those are asked for that may have run. */
+	const struct dt_walk_frame *frames; /* innermost first; only valid until the next look, and if fresh */
+	size_t frame_count;
+	uint64_t ident, native;
+	int64_t interpreter; /* its id */
+	int ns_tid;
+	unsigned between; /* looks in a row in which it was just entering Python */
 	struct dt_thread_files files;
 	struct dt_thread_sched sched;
-	uint64_t digest[2];   /* of the stack */
-	bool counted;         /* sched is valid */
-	bool ran;             /* it was on a CPU since the last look */
-	bool off;             /* it was on none when it was asked for: its account is whole */
-	uint64_t asked_ns;    /* when its account was last asked for */
-	uint64_t span_ns;     /* since the account before that, in this look; 0: it was not asked for */
-	uint64_t ready_ns;    /* of that it ran, or was ready to, as far as that has been booked */
-	enum dt_state before; /* its state at the last look */
-	bool met;             /* in the look that is being taken */
-	unsigned between;     /* looks in a row in which it was just entering Python */
-	bool seen;            /* by the look that is being taken, where each thread is looked at on its own */
-	bool stands;          /* it was blocked when its stack was seen: until it is put on a CPU that is true */
-	bool attached;        /* it may run Python, where that is told */
-	bool shared;          /* its thread has other thread states as well */
-	bool frames_there;    /* its stack was not empty when it was last seen */
-	size_t home;          /* index of its interpreter */
-	uint64_t c_stack;     /* see struct dt_walk_thread */
+	uint64_t asked_ns;               /* when its account was last asked for */
+	uint64_t digest[2];              /* of the stack */
+	size_t home;                     /* index of its interpreter */
+	uint64_t c_stack;                /* see struct dt_walk_thread */
 	uint64_t stack_start, stack_end; /* of the C stack of its thread; 0: not known */
-	bool ended;                      /* its thread is gone: the next look at all threads drops it */
 	struct dt_thread_booked booked;  /* when it was last asked for; zero: it never was */
 	uint64_t aside;                  /* how often we have put it aside since */
-	const char *call_before;         /* the one that it was in at the last look */
 };
 
 enum dt_taken {
