@@ -30,6 +30,7 @@ void dt_watcher_look_begin(struct dt_watcher *w, struct dt_subject *subject)
  * sleeps, which costs nothing. */
 static _Noreturn void rest_for_good(struct dt_watcher *w)
 {
+	atomic_store(&w->rests, true);
 	for (;;) {
 		dt_stop_poll(&w->stop);
 		if (w->stop.tid)
@@ -67,11 +68,11 @@ enum dt_hang dt_watcher_hangs(struct dt_watcher *w)
 	bool stopped = lasts(&w->held, began, true);
 	bool looks = lasts(&w->looked, look, look && look == w->looked.which && dt_thread_blocked(w->tid));
 
-	looks = looks && look != DT_LOOK_LEFT; /* one that has come back from there lets go what it stopped */
+	looks = looks && !atomic_load(&w->rests); /* who has come back lets go what it has asked to stop */
 	/* A thread that was asked to stop and has not yet will stand from then on. */
 	if (stopped || (looks && w->stop.tid))
 		return DT_HANG_HOLD;
-	return looks ? DT_HANG_LOOK : DT_HANG_NOT;
+	return looks && look != DT_LOOK_LEFT ? DT_HANG_LOOK : DT_HANG_NOT;
 }
 
 /* All that it has but the one that it looks at. */

@@ -63,7 +63,8 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 					 .more = subject->tries > 0,
 					 .hurry = m->list->next != NULL,
 					 .overslept = m->woke_ns > m->late_ns,
-					 .punctual = m->punctual && m->w->seat.cpu == m->home,
+					 .punctual = m->punctual && m->w->seat.cpu == m->home && !m->w->got_up,
+					 .woke_ns = m->woke_ns,
 					 .late_ns = stood ? UINT64_MAX : m->late_ns};
 	enum dt_taken taken = DT_TAKEN_HARD;
 	int code;
@@ -73,6 +74,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 	dt_watcher_look_begin(m->w, subject);
 	code = dt_recorder_take(subject->recorder, &moment, &taken, &subject->err);
 	dt_watcher_look_end(m->w);
+	m->w->got_up = m->w->got_up || dt_recorder_up_ns(subject->recorder) >= m->woke_ns;
 	subject->code = code;
 	if (stood && subject->code == 0 && taken == DT_TAKEN_PROVEN && dt_clock_ns() > m->late_ns && !stands(subject))
 		dt_recorder_take_back(subject->recorder);
@@ -292,6 +294,7 @@ uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 	bool home, late = m.woke_ns > m.late_ns, lost = m.woke_ns > due_ns + LONG_NS;
 
 	m.punctual = is_punctual(w, due_ns, m.woke_ns);
+	w->got_up = false;
 	w->tally.rounds++;
 	w->tally.late += late;
 	told_ns = dt_instants_told(&w->instants, due_ns, m.woke_ns, lost);
@@ -302,7 +305,7 @@ uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 	note_length(w, m.woke_ns);
 	if (lost)
 		due_ns = m.woke_ns;
-	if (dt_clock_ns() < m.woke_ns + LONG_NS)
+	if (dt_clock_ns() < m.woke_ns + DT_GAP_NS)
 		told_ns = dt_instants_passed(&w->instants, &due_ns, dt_clock_ns());
 	home = has_home(&m);
 	while (*link) {

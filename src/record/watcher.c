@@ -142,12 +142,13 @@ static void tell_seat(struct dt_watcher *w)
 	atomic_store(&w->seat_kind, (int)w->seat.kind);
 }
 
-static bool has_real_time(const struct dt_watcher *w)
+static bool met_real_time(const struct dt_watcher *w)
 {
+	bool met = false;
+
 	for (const struct dt_subject *subject = w->subjects; subject; subject = subject->next)
-		if (dt_recorder_real_time(subject->recorder))
-			return true;
-	return false;
+		met = dt_recorder_real_time(subject->recorder) || met;
+	return met;
 }
 
 /* A short time slice is worth nothing where the kernel does not give us the CPU for it (a cgroup of little weight, for
@@ -156,17 +157,19 @@ static bool has_real_time(const struct dt_watcher *w)
 static void watch_seat(struct dt_watcher *w)
 {
 	uint64_t rounds = w->tally.rounds - w->watched_rounds, late = w->tally.late - w->watched_late;
+	bool real_time;
 
 	if (rounds < SEAT_ROUNDS && (rounds < SEAT_FEW || dt_clock_ns() < w->watched_ns + NS_PER_S))
 		return;
 	w->watched_ns = dt_clock_ns();
 	w->watched_rounds = w->tally.rounds;
 	w->watched_late = w->tally.late;
+	real_time = met_real_time(w);
 	if (w->seat.kind == DT_SEAT_BESIDE || late * SEAT_LATE < rounds)
 		return;
 	if (w->seat.kind == DT_SEAT_SLICE)
 		dt_seat_lower(&w->seat, DT_SEAT_BESIDE, "with a short time slice we came too late too often");
-	else if (has_real_time(w))
+	else if (real_time)
 		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
 			      "the target has a real-time priority, and kept us from its CPU");
 	tell_seat(w);

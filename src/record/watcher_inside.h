@@ -41,6 +41,7 @@ struct dt_watcher {
 	uint64_t since_ns;                                 /* of the time before, the next round tells nothing */
 	uint64_t told_ns;                                  /* when the sums were told */
 	uint64_t slept_ns;                                 /* when the last sleep began */
+	bool got_up;                                       /* in this round, from the CPU that it sits on */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */
 	pthread_cond_t called;
@@ -52,6 +53,7 @@ struct dt_watcher {
 	struct dt_subject *at;    /* the process that the last one is at */
 	_Atomic uint64_t look;    /* the number of the look that it is in; 0: none, or: */
 #define DT_LOOK_LEFT UINT64_MAX   /* it was left behind in it: all but the look itself belongs to who did that */
+	atomic_bool rests;        /* it was, and has come back from that look */
 	struct dt_watcher *older; /* that was left behind before */
 	bool stopped;
 };

@@ -421,12 +421,22 @@ static bool is_as_before(const struct dt_recorded *thread)
 	       (thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT && !thread->fresh);
 }
 
+static int last_cpu(struct dt_recorded *thread)
+{
+	struct dt_thread_stat stat;
+
+	return dt_thread_stat_now(&thread->files, &stat) == 0 ? stat.processor : -1;
+}
+
 /* Was it the one that kept us from our CPU? */
 static bool kept_us(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat)
 {
 	struct dt_thread_booked booked;
+	bool suspect = thread->address == r->suspect;
+	int cpu = suspect ? r->cpu : seat->kind != DT_SEAT_BESIDE ? last_cpu(thread) : -1;
 
-	if (seat->kind == DT_SEAT_BESIDE && (thread->address != r->suspect || r->cpu != sched_getcpu()))
+	/* Each CPU has a clock of its own for what it books. */
+	if (cpu < 0 || cpu != (seat->kind == DT_SEAT_BESIDE ? sched_getcpu() : seat->cpu))
 		return false;
 	return dt_thread_booked_now(&thread->files, &booked) < 0 || dt_seat_followed(seat, &booked);
 }
@@ -437,12 +447,13 @@ static bool stood_since(const struct dt_recorder *r, struct dt_recorded *thread,
 {
 	struct dt_thread_booked booked;
 
-	if (thread->unseen)
+	if (thread->unseen || thread->address != r->suspect || r->cpu != seat->cpu)
 		return false;
 	if (r->blocked)
-		return thread->address == r->suspect && r->cpu == seat->cpu;
+		return true;
 	return thread->state == DT_STATE_RUNNING && seat->booked >= 0 &&
-	       dt_thread_booked_now(&thread->files, &booked) == 0 && dt_seat_followed(seat, &booked);
+	       (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) && dt_thread_booked_now(&thread->files, &booked) == 0 &&
+	       dt_seat_followed(seat, &booked);
 }
 
 void dt_recorder_judge(struct dt_recorder *r, const struct dt_seat *seat, enum dt_lateness late, bool punctual)

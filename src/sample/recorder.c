@@ -18,8 +18,9 @@
 #define TRIES         3
 #define LADDER_NS     3000000 /* that the long way may take: the moment is over long before */
 #define FIRST_NS      200000000
-#define CLIMB_REST    4   /* times as long as the long way took there is none */
-#define PASSES        100 /* looks in a row for which there was no time: after them the long way is taken */
+#define CLIMB_REST    4       /* times as long as the long way took there is none */
+#define QUICK_NS      100000u /* from our coming to a stack that was found: the usual is a fifth of that */
+#define PASSES        100     /* looks in a row for which there was no time: after them the long way is taken */
 
 int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struct dt_python *python,
 		    const struct dt_options *options, struct dt_image_pool *pool, struct dt_recorder **recorder,
@@ -74,9 +75,17 @@ int dt_recorder_cpu(const struct dt_recorder *r)
 	return r->cpu;
 }
 
-bool dt_recorder_real_time(const struct dt_recorder *r)
+bool dt_recorder_real_time(struct dt_recorder *r)
 {
-	return r->real_time;
+	bool met = r->real_time;
+
+	r->real_time = false;
+	return met;
+}
+
+uint64_t dt_recorder_up_ns(const struct dt_recorder *r)
+{
+	return r->up_ns;
 }
 
 uint64_t dt_recorder_waited(const struct dt_recorder *r)
@@ -164,6 +173,13 @@ static enum dt_lateness lateness(const struct dt_recorder *r, const struct dt_mo
 	return moment->overslept ? DT_OVERSLEPT : DT_LATE;
 }
 
+/* Who stood when we came has stood since the moment. That holds for a look that was as quick as any, from our seat: a
+ * read that waits for something lets the CPU go meanwhile. */
+static bool stands_since_moment(const struct dt_recorder *r, const struct dt_moment *moment)
+{
+	return moment->punctual && r->seen_ns <= moment->woke_ns + QUICK_NS && r->up_ns < moment->woke_ns;
+}
+
 static int take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_taken *taken, struct dt_error *err)
 {
 	enum dt_attempt rc;
@@ -184,7 +200,7 @@ static int take(struct dt_recorder *r, const struct dt_moment *moment, enum dt_t
 		if (!r->asked_all)
 			dt_recorder_other_states(r, moment->seat);
 		dt_recorder_judge(r, moment->seat, *taken == DT_TAKEN_SAME ? DT_IN_TIME : lateness(r, moment),
-				  moment->punctual && !dt_recorder_has_many(r));
+				  stands_since_moment(r, moment));
 		return 0;
 	}
 	if (!r->replaced && r->count && !moment->ladder) {

@@ -113,7 +113,8 @@ struct dt_moment {
 	bool more;        /* the look before this one was not done: it is gone on with */
 	bool hurry;       /* others are to be looked at in this moment */
 	bool overslept;   /* we were woken, or got our CPU, after late_ns: most likely because the target ran */
-	bool punctual;    /* nobody did anything on our CPU between the moment and our coming, however late that was */
+	bool punctual;    /* nobody did anything on our CPU from the moment on until we came, however late that was: */
+	uint64_t woke_ns; /* dt_clock_ns() then */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then */
 };
@@ -147,8 +148,11 @@ void dt_recorder_set_extra(struct dt_recorder *recorder, dt_sampler_extra_fn *ex
 /* After DT_TAKEN_AWAY, and for the next moment: the CPU of the thread that matters. -1: not known. */
 int dt_recorder_cpu(const struct dt_recorder *recorder);
 
-/* Has it been met with a real-time priority? Who has one is not put aside for a look. */
-bool dt_recorder_real_time(const struct dt_recorder *recorder);
+/* Was a thread met with a real-time priority since this was last asked? Who has one is not put aside for a look. */
+bool dt_recorder_real_time(struct dt_recorder *recorder);
+
+/* dt_clock_ns() when a look last left the seat, to come back to it. */
+uint64_t dt_recorder_up_ns(const struct dt_recorder *recorder);
 
 /* How long the last look had to wait for a CPU, having left the perch: nobody was kept from one meanwhile. */
 uint64_t dt_recorder_waited(const struct dt_recorder *recorder);

@@ -84,7 +84,7 @@ struct dt_recorder {
 	int cpu;               /* that it was on */
 	unsigned met_so;       /* how often it was, before that was worth to be learnt */
 	unsigned mistaken;     /* how often in a row it was not */
-	bool real_time;        /* or another thread has a real-time priority */
+	bool real_time;        /* a thread was met with such a priority since that was last asked */
 	clockid_t clock;       /* of the process */
 	bool has_clock;
 	struct dt_imprint imprint;

@@ -120,7 +120,7 @@ static enum dt_attempt find_suspect(struct dt_recorder *r, const struct dt_momen
 }
 
 /* Most often the thread that had the GIL in the last look has computed on our CPU ever since. Its account tells that it
- * did not sleep for longer than some microseconds; that it stands is proven when its stack was read, and nothing has to
+ * slept for next to no time, if at all; that it stands is proven when its stack was read, and nothing has to
  * be asked before. */
 static bool presume(const struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a)
 {
@@ -155,7 +155,7 @@ static enum dt_attempt ask_kernel(struct dt_recorder *r, const struct dt_moment 
 	if (dt_thread_stat_now(&a->suspect->files, &stat) < 0)
 		return DT_ATTEMPT_HARD;
 	r->cpu = stat.rt_priority ? -1 : stat.processor; /* who has a real-time priority is not put aside */
-	r->real_time = stat.rt_priority != 0;
+	r->real_time = r->real_time || stat.rt_priority != 0;
 	a->running = stat.state == 'R';
 	if (a->running) {
 		bool perched = moment->seat->kind != DT_SEAT_BESIDE && stat.processor == moment->seat->cpu &&

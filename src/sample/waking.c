@@ -17,9 +17,10 @@
 #include "base/util.h"
 #include "sample/recorder_inside.h"
 
-#define UNBOOKED_NS 10000u /* that may be missing though it ran on: from one thread to the next the kernel takes time  \
-			    */
-#define UNBOOKED 200       /* and one part in so many, which interrupts and other machines take */
+#define UNBOOKED_NS                                                                                                    \
+	10000u       /* that may be missing though it ran on: from one thread to the next the kernel takes time        \
+		      */
+#define UNBOOKED 200 /* and one part in so many, which interrupts and other machines take */
 
 static struct dt_stay *stay_of(struct dt_recorder *r, const struct dt_recorded *thread)
 {
