@@ -254,9 +254,10 @@ static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quali
 	if (matters(missing->unseen, missing->whole)) {
 		dt_buf_puts(&text, " in ");
 		dt_put_share(&text, missing->unseen, missing->whole);
-		dt_buf_puts(&text,
-			    " of this time a thread ran and could not be seen in time: [running, stack not seen]. Any "
-			    "function may have up to that much more than its row says.");
+		dt_buf_puts(
+		    &text,
+		    " of this time a thread ran, or had run, and could not be seen in time: [running, stack not "
+		    "seen], [waiting, stack not seen]. Any function may have up to that much more than its row says.");
 		if (matters(quality->late, quality->rounds))
 			dt_buf_puts(&text, " Looks came late: the machine was busy, or the rate is too high for it.");
 		put_note(buf, render, &text);
