@@ -146,7 +146,8 @@ static void go_round(const struct moment *m)
 	}
 }
 
-/* A stop that follows many others is not worth what it does to the target. */
+/* A stop that follows many others is not worth what it does to the target. Who waits for a CPU does not stop in time,
+ * but stands: looks at it agree. */
 static bool is_allowed(const struct moment *m, enum way way)
 {
 	const struct dt_watcher *w = m->w;
@@ -154,7 +155,7 @@ static bool is_allowed(const struct moment *m, enum way way)
 	if (!w->options.pause)
 		return way == OUTER;
 	if (w->options.pause_always)
-		return way != WHOLE;
+		return way != WHOLE || w->stop.in_vain;
 	return way != STOP || w->stop.stood_ns * STOPPED < dt_clock_ns() - w->began_ns;
 }
 

@@ -217,6 +217,8 @@ static void *watch(void *argument)
 		     w->options.rate <= PERCH_RATE);
 	if (w->options.perch && w->options.rate > PERCH_RATE)
 		w->seat.why = "at more than 5,000 samples per second there is no perch";
+	if (w->options.pause_always)
+		w->seat.why = "threads are to be stopped instead";
 	tell_seat(w);
 	due = dt_clock_ns();
 	while (!atomic_load_explicit(&w->quit, memory_order_relaxed)) {

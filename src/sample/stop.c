@@ -112,13 +112,14 @@ int dt_stop_begin(struct dt_stop *stop, struct dt_thread_files *thread, dt_pause
 	began = dt_clock_ns();
 	while (!dt_pause_stopped(tid)) {
 		if (dt_clock_ns() > began + SOON_NS) {
+			stop->in_vain = true;
 			dt_stop_poll(stop);
 			return -EBUSY;
 		}
 		wait_a_moment(began);
 	}
 	atomic_store_explicit(&stop->began_ns, dt_clock_ns(), memory_order_relaxed);
-	stop->pending = false;
+	stop->pending = stop->in_vain = false;
 	stop->count++;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct dt_stop {
 	int pid;                   /* its process, the number of which it has after an exec */
 	bool child;                /* which we started: its end is for who awaits it */
 	bool pending;              /* it has not stopped yet */
+	bool in_vain;              /* the last one that was asked to did not in time: it may be waiting for a CPU */
 	uint64_t polled_ns;        /* when it was last seen to be pending */
 	_Atomic uint64_t began_ns; /* dt_clock_ns() since when it stands; 0: it does not */
 	uint64_t count, stood_ns;  /* stops so far, and how long they were in all */
