@@ -284,7 +284,7 @@ static bool tell_gone(struct dt_subject *subject, struct dt_ring *ring, const st
 
 		while (at < count && threads[at].serial < subject->threads[i])
 			at++;
-		if (at < count && threads[at].serial == subject->threads[i])
+		if (at < count && threads[at].serial == subject->threads[i] && dt_recorded_lives(&threads[at]))
 			continue;
 		message = dt_ring_put(ring, sizeof(*message));
 		if (!message)
@@ -310,9 +310,10 @@ static bool make_room(struct dt_subject *subject, size_t count)
 
 static void remember(struct dt_subject *subject, const struct dt_recorded *threads, size_t count)
 {
+	subject->thread_count = 0;
 	for (size_t i = 0; i < count; i++)
-		subject->threads[i] = threads[i].serial;
-	subject->thread_count = count;
+		if (dt_recorded_lives(&threads[i]))
+			subject->threads[subject->thread_count++] = threads[i].serial;
 }
 
 static bool tell_round(const struct dt_subject *subject, struct dt_ring *ring, const struct dt_message_round *times)
@@ -390,6 +391,9 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		forget_spent(threads, count);
 	good = make_room(subject, count) && tell_gone(subject, ring, threads, count);
 	for (size_t i = 0; good && i < count; i++) {
+		if (!dt_recorded_lives(&threads[i]))
+			continue;
+		tally->samples++;
 		tally->unseen += is_unseen(&threads[i]);
 		tally->torn += is_torn(&threads[i]);
 		good = tell_thread(subject, ring, &threads[i]) && tell_change(subject, ring, &threads[i]) &&
@@ -398,7 +402,6 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		spent_ns += threads[i].spent_ns;
 		active = active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
 	}
-	tally->samples += count;
 	good = good && tell_round(subject, ring,
 				  &(struct dt_message_round){.from_ns = missing ? since_ns - span->began_ns : 0,
 							     .to_ns = to_ns - span->began_ns,

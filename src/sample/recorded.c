@@ -421,6 +421,13 @@ static bool is_as_before(const struct dt_recorded *thread)
 	       (thread->state == DT_STATE_GIL_WAIT && thread->before == DT_STATE_GIL_WAIT && !thread->fresh);
 }
 
+bool dt_recorded_lives(const struct dt_recorded *thread)
+{
+	bool named = thread->tid && !thread->twin;
+
+	return !thread->ended && (named || thread->told.known || thread->frames_there || thread->torn);
+}
+
 static int last_cpu(struct dt_recorded *thread)
 {
 	struct dt_thread_stat stat;

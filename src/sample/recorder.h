@@ -49,6 +49,7 @@ struct dt_recorded {
 	bool stands;       /* it was blocked when its stack was seen: until it is put on a CPU that is true */
 	bool attached;     /* it may run Python, where that is told */
 	bool shared;       /* its thread has other thread states as well */
+	bool twin;         /* among them an older one of the same interpreter */
 	bool frames_there; /* its stack was not empty when it was last seen */
 	bool ended;        /* its thread is gone: the next look at all threads drops it */
 
@@ -89,6 +90,11 @@ struct dt_recorded {
 	struct dt_thread_booked booked;  /* when it was last asked for; zero: it never was */
 	uint64_t aside;                  /* how often we have put it aside since */
 };
+
+/* Is there a thread that has it? Not yet before one has taken it: until then it has no frames and no number, or (up to
+ * 3.11) the number of the thread that made it. And not any more when that has ended. Who was told of it once is told
+ * until then. */
+bool dt_recorded_lives(const struct dt_recorded *thread);
 
 enum dt_taken {
 	DT_TAKEN_SAME,   /* nobody has run Python: no stack has changed */

@@ -67,7 +67,7 @@ void dt_recorder_group(struct dt_recorder *r)
 {
 	r->together = r->crowded = false;
 	for (size_t i = 0; i < r->count; i++)
-		r->threads[i].shared = false;
+		r->threads[i].shared = r->threads[i].twin = false;
 	if (r->way == DT_WAY_GIL) /* each has a thread of its own */
 		return;
 	dt_index_clear(&r->by_ident, r->count);
@@ -76,8 +76,10 @@ void dt_recorder_group(struct dt_recorder *r)
 
 		if (!r->threads[i].tid)
 			continue;
-		while (dt_index_next(&r->by_ident, (uint64_t)r->threads[i].tid, &step, &at))
+		while (dt_index_next(&r->by_ident, (uint64_t)r->threads[i].tid, &step, &at)) {
 			r->together = r->threads[i].shared = r->threads[at].shared = true;
+			r->threads[i].twin = r->threads[i].twin || r->threads[at].home == r->threads[i].home;
+		}
 		dt_index_put(&r->by_ident, (uint64_t)r->threads[i].tid, i);
 	}
 	for (size_t i = 0; i < r->count; i++)

@@ -47,6 +47,31 @@ def test_a_look_that_came_late_is_made_good():
     assert re.search(r"lost \d{3}", text) and "did not take place" in text, text
 
 
+SHORT_THREADS = """
+import sys, threading, time
+def work():
+    for i in range(3000): pass
+end = time.time() + float(sys.argv[1])
+while time.time() < end:
+    threads = [threading.Thread(target=work) for _ in range(20)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+"""
+
+
+@each(SOME_SHAPES)
+def test_a_thread_that_has_not_begun_has_no_time(python):
+    """Its thread state is there before: without a number, or with that of the thread that made it."""
+    python.demand()
+    with folder() as place:
+        darter("record", "-q", "-r", 500, "-o", place / "x.darter", "--", *python.argv, "-c", SHORT_THREADS, size(2, 10), check=0)
+        found = stacks(place / "x.darter", "--idle", "--threads")
+    names = {path[0] for path, _ in found}
+    assert not [name for name in names if "thread 0" in name], names
+    assert len([name for name in names if "MainThread" in name]) == 1, names
+    assert any(frame.startswith("work ") for path, _ in found for frame in path), found
+
+
 def looks(pid):
     """Is the thread that samples not asleep?"""
     calls = [Path(f"/proc/{pid}/task/{tid}/syscall").read_text().split()[0] for tid in os.listdir(f"/proc/{pid}/task")]
