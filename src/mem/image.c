@@ -329,16 +329,13 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Sorting is for joining neighbours. Pages are entered in this order, so it is done only after new ones came. */
-void dt_image_prefetch(struct dt_mem *mem)
+static void enter_again(struct image *image)
 {
-	struct image *image = (struct image *)mem;
 	struct page *pages = image->before.items;
 	size_t count = image->before.count;
 	size_t sorted = 1;
 	uint32_t keep = count <= FEW_PAGES ? KEEP_LONGER : KEEP_LOOKS;
 
-	if (!image->pool->store)
-		return;
 	while (sorted < count && pages[sorted - 1].address < pages[sorted].address)
 		sorted++;
 	if (sorted < count)
@@ -349,8 +346,54 @@ void dt_image_prefetch(struct dt_mem *mem)
 		if (enter_page(image, pages[i].address, pages[i].asked) < 0)
 			break;
 	}
+}
+
+void dt_image_prefetch(struct dt_mem *mem)
+{
+	struct image *image = (struct image *)mem;
+
+	if (!image->pool->store)
+		return;
+	enter_again(image);
 	if (image->batch_count)
 		fetch_batch(image);
+}
+
+/* Fetches the batch and, behind it, what is no part of the image, if all of it can be had in one go. */
+static bool fetch_all(struct image *image, const struct dt_range *last, size_t count)
+{
+	struct dt_range *batch = image->pool->store->batch;
+	uint64_t calls = image->base->stats.calls;
+	size_t ranges = image->batch_count;
+	ssize_t got;
+
+	if (count > BATCH - ranges || image->error)
+		return false;
+	memcpy(batch + ranges, last, count * sizeof(*last));
+	got = dt_mem_gather(image->base, batch, ranges + count);
+	image->mem.stats.calls += image->base->stats.calls - calls;
+	if (got != (ssize_t)(ranges + count))
+		return false;
+	for (size_t i = image->batch_first; ranges && i < image->now.count; i++)
+		image->now.items[i].there = true;
+	for (size_t i = 0; i < ranges; i++)
+		image->mem.stats.bytes += batch[i].size;
+	image->batch_count = 0;
+	return true;
+}
+
+bool dt_image_prefetch_and(struct dt_mem *mem, const struct dt_range *last, size_t count)
+{
+	struct image *image = (struct image *)mem;
+
+	if (!image->pool->store)
+		return false;
+	enter_again(image);
+	if (fetch_all(image, last, count))
+		return true;
+	if (image->batch_count)
+		fetch_batch(image);
+	return false;
 }
 
 struct dt_image_pool *dt_image_pool_new(void)

@@ -94,13 +94,26 @@ void dt_imprint_learn(struct dt_imprint *imprint, const struct dt_proc *proc, st
 	imprint->known = !dt_live_replaced(live, auxv.random);
 }
 
+void dt_imprint_ranges(const struct dt_imprint *imprint, uint64_t ident, struct dt_imprint_copy *copy,
+		       struct dt_range ranges[DT_IMPRINT_RANGES])
+{
+	ranges[0] = (struct dt_range){ident + imprint->rseq, copy->rseq, sizeof(copy->rseq)};
+	ranges[1] = (struct dt_range){imprint->random_address, copy->random, sizeof(copy->random)};
+}
+
+bool dt_imprint_fits(const struct dt_imprint *imprint, const struct dt_imprint_copy *copy, int cpu)
+{
+	return imprint->known && cpu >= 0 && dt_get32(copy->rseq) == (uint32_t)cpu &&
+	       dt_get32(copy->rseq + 4) == (uint32_t)cpu &&
+	       memcmp(copy->random, imprint->random, sizeof(copy->random)) == 0;
+}
+
 bool dt_imprint_holds(const struct dt_imprint *imprint, struct dt_mem *live, uint64_t ident, int cpu)
 {
-	uint8_t random[DT_IMPRINT_BYTES], rseq[8]; /* cpu_id_start, cpu_id */
-	const struct dt_range ranges[] = {{ident + imprint->rseq, rseq, sizeof(rseq)},
-					  {imprint->random_address, random, sizeof(random)}};
+	struct dt_range ranges[DT_IMPRINT_RANGES];
+	struct dt_imprint_copy copy;
 
-	return imprint->known && cpu >= 0 && dt_mem_gather(live, ranges, DT_COUNT(ranges)) == DT_COUNT(ranges) &&
-	       dt_get32(rseq) == (uint32_t)cpu && dt_get32(rseq + 4) == (uint32_t)cpu &&
-	       memcmp(random, imprint->random, sizeof(random)) == 0;
+	dt_imprint_ranges(imprint, ident, &copy, ranges);
+	return imprint->known && dt_mem_gather(live, ranges, DT_IMPRINT_RANGES) == DT_IMPRINT_RANGES &&
+	       dt_imprint_fits(imprint, &copy, cpu);
 }

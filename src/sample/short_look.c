@@ -32,6 +32,9 @@ struct attempt_state {
 	struct dt_pulse pulse;
 	struct dt_thread_call call;
 	bool gathered;     /* what its stack took the last time was fetched with the pulse */
+	bool imprinted;    /* and, behind all of that, its imprint: */
+	struct dt_imprint_copy imprint;
+	uint64_t calls;    /* of the lane until then */
 	uint64_t since_ns; /* the account was read after that, and all is of one who stood since; 0: it was not */
 	bool running;
 	bool presumed; /* on our CPU, which is proven at the end */
@@ -78,10 +81,19 @@ static uint64_t last_holder(const struct dt_recorder *r, const struct dt_gil_wor
 static int take_pulse(struct dt_recorder *r, struct attempt_state *a, bool stack)
 {
 	a->gathered = stack && r->python->layout.gil_place != DT_GIL_IN_VARIABLES;
+	a->imprinted = false;
 	if (!a->gathered)
 		return dt_walk_pulse(r->live, r->python, &r->interpreter, &a->pulse);
 	dt_image_begin(r->lane);
-	dt_image_prefetch(r->lane);
+	if (r->presumed && r->imprint.known) {
+		struct dt_range ranges[DT_IMPRINT_RANGES];
+
+		dt_imprint_ranges(&r->imprint, a->suspect->ident, &a->imprint, ranges);
+		a->imprinted = dt_image_prefetch_and(r->lane, ranges, DT_IMPRINT_RANGES);
+		a->calls = dt_mem_stats(r->lane).calls;
+	} else {
+		dt_image_prefetch(r->lane);
+	}
 	return dt_walk_pulse(r->lane, r->python, &r->interpreter, &a->pulse);
 }
 
@@ -243,10 +255,18 @@ static bool begins_now(struct attempt_state *a)
 	return false;
 }
 
+/* Most often nothing but the imprint was read last. */
+static bool imprint_holds(struct dt_recorder *r, const struct attempt_state *a, int cpu)
+{
+	if (a->imprinted && a->calls == dt_mem_stats(r->lane).calls)
+		return dt_imprint_fits(&r->imprint, &a->imprint, cpu);
+	return dt_imprint_holds(&r->imprint, r->live, a->suspect->ident, cpu);
+}
+
 /* Is it still the program that is known, and on our CPU the thread that was presumed to be? */
 static bool is_there(struct dt_recorder *r, const struct dt_moment *moment, const struct attempt_state *a)
 {
-	if (a->presumed && a->suspect && dt_imprint_holds(&r->imprint, r->live, a->suspect->ident, moment->seat->cpu))
+	if (a->presumed && a->suspect && imprint_holds(r, a, moment->seat->cpu))
 		return true;
 	if (a->presumed) {
 		r->presumed = false;

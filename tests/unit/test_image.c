@@ -192,6 +192,45 @@ static void test_prefetch_forgets_later(void **state)
 	assert_true(is_forgotten(*state, 5, 100));
 }
 
+/* What is behind the pages comes with them in one call, and is the last that was read. */
+static void test_prefetch_and_more(void **state)
+{
+	struct world *world = *state;
+	uint8_t last[2][8] = {{0}};
+	const struct dt_range more[] = {{BASE + 5 * PAGE + 3, last[0], 8}, {BASE + 9 * PAGE, last[1], 8}};
+	const struct dt_range gone[] = {more[0], {BASE + PAGES * PAGE, last[1], 8}};
+	uint64_t before;
+
+	read_page(world, 1);
+	read_page(world, 3);
+	read_page(world, 4);
+	dt_image_begin(world->image);
+	before = calls(world);
+	assert_true(dt_image_prefetch_and(world->image, more, DT_COUNT(more)));
+	assert_int_equal(calls(world), before + 1);
+	assert_memory_equal(last[0], world->data + 5 * PAGE + 3, 8);
+	assert_memory_equal(last[1], world->data + 9 * PAGE, 8);
+	read_page(world, 1);
+	read_page(world, 3);
+	read_page(world, 4);
+	assert_int_equal(calls(world), before + 1);
+	read_page(world, 5); /* that was no part of the image */
+	assert_int_equal(calls(world), before + 2);
+
+	dt_image_begin(world->image);
+	assert_false(dt_image_prefetch_and(world->image, gone, DT_COUNT(gone)));
+	before = calls(world);
+	read_page(world, 1);
+	read_page(world, 3);
+	assert_int_equal(calls(world), before);
+
+	dt_image_begin(world->image);
+	dt_image_begin(world->image);
+	before = calls(world);
+	assert_true(dt_image_prefetch_and(world->image, more, DT_COUNT(more)));
+	assert_int_equal(calls(world), before + 1);
+}
+
 static void test_prefetch_without_pages(void **state)
 {
 	struct world *world = *state;
@@ -298,6 +337,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_prefetch, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_prefetch_forgets, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_prefetch_forgets_later, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_prefetch_and_more, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_prefetch_without_pages, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_prefetch_over_vanished, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
