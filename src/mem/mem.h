@@ -94,10 +94,10 @@ int dt_mem_open_metered(struct dt_mem *base, dt_mem_spend_fn *spend, void *conte
  * copy is only as true as the stillness of the target while it is made: that is proven by the sampler, not here.
  *
  * dt_image_begin() forgets everything, except which pages were used; dt_image_prefetch() fetches those again in as few
- * calls as can be (pages that vanished or were not asked for in the last two looks are left out). dt_image_prefetch_and()
- * reads some more in the same call, behind them: true if it did, and all of them are there. What is read later shows in
- * the number of calls. `base` is borrowed and must be readable by whole pages. Pages are bounded by
- * DT_IMAGE_LIMIT: -ENOMEM beyond.
+ * calls as can be (pages that vanished or were not asked for in the last two looks are left out).
+ * dt_image_prefetch_and() reads some more in the same call, behind them: true if it did, and all of them are there.
+ * What is read later shows in the number of calls. `base` is borrowed and must be readable by whole pages. Pages are
+ * bounded by DT_IMAGE_LIMIT: -ENOMEM beyond.
  *
  * The bytes lie in a pool, which images of one thread may share: a look with one of them forgets the look of another
  * (which begins anew when it is read again). With pool NULL an image has a pool of its own. An empty pool has no bytes

@@ -21,7 +21,8 @@
 #define LET_GO_NS   UINT64_C(20000000)
 #define SOON_NS     50000
 #define LATER_NS    1000000
-#define SEAT_ROUNDS 100  /* after which the seat is judged */
+#define SEAT_ROUNDS 100 /* after which the seat is judged */
+#define NEAR_NS     10000
 #define CALLED_RATE 50.0 /* below, who calls would wait for too long */
 #define SEAT_FEW    5    /* or, in a second, after so few */
 #define SUMS_NS     UINT64_C(50000000)
@@ -90,12 +91,17 @@ static void let_go(struct dt_watcher *w, uint64_t due)
 }
 
 /* Until then, or somebody calls; with nobody to look at for ever. Where the instant is near anyway it is awaited: that
- * costs less. */
+ * costs less; and without sleep where it is nearer than the end of any sleep, unless we keep somebody from a CPU. */
 static void sleep_until(struct dt_watcher *w, uint64_t when)
 {
 	struct timespec at = {.tv_sec = (time_t)(when / NS_PER_S), .tv_nsec = (long)(when % NS_PER_S)};
 	int rc = 0;
 
+	if (w->subjects && w->options.rate > PERCH_RATE && when < dt_clock_ns() + NEAR_NS) {
+		while (dt_clock_ns() < when)
+			;
+		return;
+	}
 	if (w->subjects && w->options.rate >= CALLED_RATE) {
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 			;

@@ -26,8 +26,8 @@ struct dt_imprint {
  * is something to hold on to. */
 void dt_imprint_learn(struct dt_imprint *imprint, const struct dt_proc *proc, struct dt_mem *live);
 
-/* What is to be read for a thread with that pthread_self(), and does it say that it is the same program, and that this was
- * the thread's last CPU? */
+/* What is to be read for a thread with that pthread_self(), and does it say that it is the same program, and that this
+ * was the thread's last CPU? */
 #define DT_IMPRINT_RANGES 2
 struct dt_imprint_copy {
 	uint8_t rseq[8]; /* cpu_id_start, cpu_id */

@@ -31,8 +31,8 @@ struct attempt_state {
 	struct dt_thread_sched before, after;
 	struct dt_pulse pulse;
 	struct dt_thread_call call;
-	bool gathered;     /* what its stack took the last time was fetched with the pulse */
-	bool imprinted;    /* and, behind all of that, its imprint: */
+	bool gathered;  /* what its stack took the last time was fetched with the pulse */
+	bool imprinted; /* and, behind all of that, its imprint: */
 	struct dt_imprint_copy imprint;
 	uint64_t calls;    /* of the lane until then */
 	uint64_t since_ns; /* the account was read after that, and all is of one who stood since; 0: it was not */
