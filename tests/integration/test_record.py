@@ -44,14 +44,15 @@ def test_a_running_program_is_recorded(python):
     with target(python, "hum.py") as program, folder() as here:
         file = here / "hum.darter"
         done = darter("record", "-d", "1", "-r", "200", "-o", file, program.pid, check=0)
-        seen = [(path, weight) for path, weight in stacks(file) if "[" not in path[-1]]
+        waits = [(path, weight) for path, weight in stacks(file) if any("wait_here" in frame for frame in path)]
+        seen = [(path, weight) for path, weight in stacks(file) if "[" not in path[-1] and (path, weight) not in waits]
         assert seen and all(re.fullmatch(r"spin \(hum.py:1[0-4]\)", path[-1]) for path, _ in seen), seen
         assert all([frame.split(" (")[0] for frame in path] == ["<module>", "main", "spin"] for path, _ in seen), seen
         assert processes(file) == {program.pid}
         # Idle threads are recorded, and shown when they are asked for.
         assert "wait_here" in functions(file, "--idle")
-        # On a busy machine it may be on its way there when the first looks are taken.
-        assert sum(weight for path, weight in stacks(file) if "wait_here" in path[-1]) < 100000, stacks(file)
+        # A thread may be on its way there when the first looks are taken.
+        assert sum(weight for _, weight in waits) < 100000, waits
         assert re.search(rf"^Recorded process {program.pid} \(", done.stderr, re.M), done.stderr
         assert "Quality: " in done.stderr and f"darter: written to {file}\n" in done.stderr, done.stderr
         assert done.stdout == ""
