@@ -368,11 +368,16 @@ static void note_load(struct dt_subject *subject, bool active, uint64_t spent_ns
 	atomic_fetch_add_explicit(&subject->spent_ns, spent_ns, memory_order_relaxed);
 }
 
-/* What was spent is told, or belongs to a time of which nothing is. */
-static void forget_spent(struct dt_recorded *threads, size_t count)
+/* What was spent is told, or belongs to a time of which nothing is. How much it was. */
+static uint64_t forget_spent(struct dt_recorded *threads, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	uint64_t spent_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		spent_ns += threads[i].spent_ns;
 		threads[i].spent_ns = 0;
+	}
+	return spent_ns;
 }
 
 bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,
@@ -388,7 +393,8 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 
 	if (missing)
-		forget_spent(threads, count);
+		subject->strays.known_ns += forget_spent(threads, count);
+	dt_strays_give(&subject->strays, threads, count);
 	good = make_room(subject, count) && tell_gone(subject, ring, threads, count);
 	for (size_t i = 0; good && i < count; i++) {
 		if (!dt_recorded_lives(&threads[i]))
@@ -417,7 +423,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 		return false;
 	}
 	dt_ring_publish(ring);
-	forget_spent(threads, count);
+	dt_strays_note(&subject->strays, subject->recorder, forget_spent(threads, count), span->at_ns);
 	remember(subject, threads, count);
 	subject->rounds++;
 	subject->last_ns = to_ns;

@@ -10,6 +10,7 @@
 
 #include "base/index.h"
 #include "record/ring.h"
+#include "record/strays.h"
 #include "sample/recorder.h"
 
 /* What looks came to, over all processes of a sampling thread. Read by others while it goes on. */
@@ -74,6 +75,7 @@ struct dt_subject {
 	struct dt_index by_ident; /* places in names */
 	uint32_t *threads;        /* serials that were told, in order, to tell which are gone */
 	size_t thread_count, thread_capacity;
+	struct dt_strays strays;
 
 	int code; /* why it left, DT_E*; 0 while it is here */
 	struct dt_error err;

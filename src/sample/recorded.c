@@ -7,7 +7,8 @@
 #include "sample/recorder_inside.h"
 #include "sample/state.h"
 
-#define FEW      8 /* threads are asked for their state in each look */
+#define FEW      8                  /* threads are asked for their state in each look */
+#define LONG_NS  UINT64_C(50000000) /* in that the scheduler has booked most of what was run */
 #define NS_PER_S UINT64_C(1000000000)
 #define MIX_A    UINT64_C(0x9e3779b97f4a7c15)
 #define MIX_B    UINT64_C(0xc2b2ae3d27d4eb4f)
@@ -126,6 +127,7 @@ static struct dt_recorded *add(struct dt_recorder *r, const struct dt_walk_threa
 				       .address = walk->address,
 				       .ident = walk->ident,
 				       .native = walk->native,
+				       .since_ns = r->taken_ns,
 				       .began = true};
 	dt_thread_files_init(&thread->files, r->proc, 0);
 	return thread;
@@ -209,13 +211,28 @@ bool dt_recorder_all_differ(struct dt_recorder *r, const struct dt_walk *walk)
 	return differ;
 }
 
-static void take_labels(struct dt_recorded *thread, const struct dt_look_thread *from)
+/* The ladder does not ask with whom a call talks: see dt_recorded_state(). */
+static void ask_talk(const struct dt_recorder *r, struct dt_recorded *thread)
+{
+	const struct dt_walk_interpreter *home = &r->interpreter;
+	struct dt_thread_call call;
+	const char *name;
+
+	if (thread->state == DT_STATE_SYSCALL && !thread->gil && dt_call_talks(thread->syscall) &&
+	    dt_thread_call_now(&thread->files, &call) == 0 && !call.running &&
+	    dt_state_of_call(dt_machine_here(), &call, home->wait_start, home->wait_end, &name) == DT_STATE_SYSCALL &&
+	    name == thread->syscall && dt_proc_talks(r->proc, call.args[0]))
+		thread->state = DT_STATE_SLEEPING;
+}
+
+static void take_labels(const struct dt_recorder *r, struct dt_recorded *thread, const struct dt_look_thread *from)
 {
 	thread->state = from->state;
 	thread->syscall = from->syscall;
 	thread->gil = from->gil;
 	thread->stands = false;
 	thread->lent = from->runner && from->runner == from->tid;
+	ask_talk(r, thread);
 	if (from->torn)
 		dt_recorded_tear(thread, from->walk);
 }
@@ -245,7 +262,7 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 		if (stacks)
 			dt_recorded_stack(thread, from);
 		if (look)
-			take_labels(thread, &look->threads[i]);
+			take_labels(r, thread, &look->threads[i]);
 	}
 	changed = changed || walk->thread_count != r->count || walk->interpreter_count != r->home_count;
 	if (!drop_unmet(r) || dt_recorder_homes(r, walk) < 0)
@@ -266,6 +283,11 @@ void dt_recorded_account(struct dt_recorded *thread, const struct dt_thread_sche
 		thread->ready_ns += ran_ns + (now->waited_ns - DT_MIN(thread->sched.waited_ns, now->waited_ns));
 		thread->span_ns += asked_ns - DT_MIN(thread->asked_ns, asked_ns);
 	}
+	/* A thread that is younger than the look before it was met has spent all of its time since. If it is not (it
+	 * may have done other things before it came to Python) at least not more than has passed. One without frames
+	 * may have yet to get its own number. */
+	if (!thread->counted && thread->since_ns && thread->frames_there)
+		thread->spent_ns += DT_MIN(now->ran_ns, asked_ns - DT_MIN(thread->since_ns, asked_ns));
 	thread->asked_ns = asked_ns;
 	thread->ran = thread->ran || !thread->counted || now->slices != thread->sched.slices ||
 		      now->ran_ns != thread->sched.ran_ns || thread->state == DT_STATE_RUNNING;
@@ -301,6 +323,11 @@ void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspec
 	dt_recorded_state(r, suspect, call, r->pulse.words.locked == 1);
 	dt_recorded_account(suspect, sched, asked_ns);
 	suspect->stands = false;
+	dt_recorder_mark(r, suspect);
+}
+
+void dt_recorder_mark(struct dt_recorder *r, const struct dt_recorded *suspect)
+{
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
 		r->threads[i].gc = r->threads[i].gil && r->pulse.collecting;
@@ -335,16 +362,34 @@ void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
 		dt_recorded_ready(r, thread, NULL, now.slices, false);
 }
 
+/* 0: that is not known. */
+static uint64_t time_of_all(const struct dt_recorder *r)
+{
+	struct timespec now;
+
+	if (!r->has_clock || clock_gettime(r->clock, &now) < 0)
+		return 0;
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+bool dt_recorder_spent(struct dt_recorder *r, uint64_t *spent_ns)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		known += r->threads[i].tid && !r->threads[i].ended;
+	*spent_ns = !r->has_clock || r->together || known != dt_proc_thread_count(r->proc) ? 0 : time_of_all(r);
+	return *spent_ns != 0;
+}
+
 /* How long all threads but the suspect have been on a CPU, as far as the kernel has booked it: what a thread has run
  * since it was put on a CPU, or since the last tick, is not. The suspect stands, so its own time is known. */
 static uint64_t time_of_others(const struct dt_recorder *r)
 {
-	struct timespec now;
-	uint64_t all;
+	uint64_t all = time_of_all(r);
 
-	if (!r->has_clock || clock_gettime(r->clock, &now) < 0)
+	if (!all)
 		return 0;
-	all = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	for (size_t i = 0; i < r->count; i++)
 		if (r->threads[i].address == r->suspect)
 			return all - DT_MIN(all, r->threads[i].sched.ran_ns) + 1;
@@ -368,9 +413,11 @@ void dt_recorder_other_states(struct dt_recorder *r, const struct dt_seat *seat)
 		if (r->threads[at].address != r->suspect)
 			dt_recorded_ask(r, &r->threads[at]);
 	}
-	/* Those that run must be asked each time. */
+	/* Those that run must be asked each time, and those that nobody has asked yet: they have run before they were
+	 * met. */
 	for (size_t i = 0; count < r->count && i < r->count; i++)
-		if (r->threads[i].state == DT_STATE_RUNNING && r->threads[i].address != r->suspect)
+		if ((r->threads[i].state == DT_STATE_RUNNING || r->threads[i].state == DT_STATE_UNKNOWN) &&
+		    r->threads[i].address != r->suspect)
 			dt_recorded_ask(r, &r->threads[i]);
 	if (many)
 		dt_recorder_sit_down(r, seat);
@@ -385,17 +432,18 @@ void dt_recorder_account(struct dt_recorder *r)
 			dt_recorded_account(&r->threads[i], &now, dt_clock_ns());
 }
 
-/* Did it run at the moment, or was it ready to? Nobody knows, but how long it did since it was last asked for. */
-static bool ran_then(struct dt_recorder *r, const struct dt_recorded *thread)
+/* Did it run at the moment, or was it ready to? Nobody knows, but how long it did since it was last asked for. met: it
+ * was met running then. That says nothing of a long time, in which we were stopped or got no CPU. */
+static bool ran_then(struct dt_recorder *r, const struct dt_recorded *thread, bool met)
 {
-	if (!thread->off || !thread->span_ns)
+	if (!thread->span_ns || (thread->span_ns < LONG_NS && (met || !thread->off)))
 		return true;
 	return dt_recorder_chance(r) * (double)thread->span_ns < (double)thread->ready_ns;
 }
 
 void dt_recorded_unseen(struct dt_recorder *r, struct dt_recorded *thread, bool ran)
 {
-	ran = ran || ran_then(r, thread);
+	ran = ran_then(r, thread, ran);
 	thread->fresh = thread->fresh || !thread->unseen;
 	thread->unseen = true;
 	thread->stands = false;

@@ -225,8 +225,10 @@ int dt_recorder_take(struct dt_recorder *r, const struct dt_moment *moment, enum
 {
 	int code = take(r, moment, taken, err);
 
-	if (code == 0 && *taken != DT_TAKEN_AWAY && *taken != DT_TAKEN_HARD)
+	if (code == 0 && *taken != DT_TAKEN_AWAY && *taken != DT_TAKEN_HARD) {
 		dt_recorder_settle(r);
+		r->taken_ns = dt_clock_ns();
+	}
 	return code;
 }
 

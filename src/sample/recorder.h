@@ -83,6 +83,7 @@ struct dt_recorded {
 	struct dt_thread_files files;
 	struct dt_thread_sched sched;
 	uint64_t asked_ns;               /* when its account was last asked for */
+	uint64_t since_ns;               /* the look before the first one that has it; 0: there was none */
 	uint64_t digest[2];              /* of the stack */
 	size_t home;                     /* index of its interpreter */
 	uint64_t c_stack;                /* see struct dt_walk_thread */
@@ -162,6 +163,10 @@ uint64_t dt_recorder_up_ns(const struct dt_recorder *recorder);
 
 /* How long the last look had to wait for a CPU, having left the perch: nobody was kept from one meanwhile. */
 uint64_t dt_recorder_waited(const struct dt_recorder *recorder);
+
+/* How much CPU time the process has spent, its ended threads included, by its own clock. False: that is not known, or
+ * not all threads that it has now are. */
+bool dt_recorder_spent(struct dt_recorder *recorder, uint64_t *spent_ns);
 
 /* The threads of the last look, in the order of their serials. */
 struct dt_recorded *dt_recorder_threads(struct dt_recorder *recorder, size_t *count);

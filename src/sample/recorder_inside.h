@@ -91,6 +91,7 @@ struct dt_recorder {
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
 	uint64_t seen_ns;   /* dt_clock_ns() when the threads of the last look stood */
+	uint64_t taken_ns;  /* dt_clock_ns() when the last look that was done was over; 0: there was none */
 	struct dt_away away;
 	struct dt_stay stays[64]; /* by their digests; one that is pushed out is learnt again */
 	uint64_t random;
@@ -210,6 +211,9 @@ void dt_recorder_suspect_state(struct dt_recorder *recorder, struct dt_recorded 
  * waking.c. seat: it stands on our CPU; NULL: it was put on another one so often, and may have it. */
 void dt_recorded_ready(struct dt_recorder *recorder, struct dt_recorded *thread, const struct dt_seat *seat,
 		       uint64_t slices, bool gil);
+
+/* Only the suspect can have the GIL, by the words of the look; NULL: there is none. */
+void dt_recorder_mark(struct dt_recorder *recorder, const struct dt_recorded *suspect);
 
 /* Has it run, or been ready to, all the time since its account was last taken? now_ns: when this one was. */
 bool dt_recorded_ran_on(const struct dt_recorded *thread, const struct dt_thread_sched *now, uint64_t now_ns);

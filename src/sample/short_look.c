@@ -406,6 +406,16 @@ static enum dt_attempt look_at_found(struct dt_recorder *r, const struct dt_mome
 	return DT_ATTEMPT_DONE;
 }
 
+/* Is there a thread where the last holder was, which has ended? It may take the GIL as the one that had it last, and the
+ * words would not show it: it is to be watched as that one. */
+static bool is_succeeded(const struct dt_walk *walk, const struct attempt_state *a)
+{
+	for (size_t i = 0; !a->suspect && i < walk->thread_count; i++)
+		if (walk->threads[i].address == a->pulse.words.holder)
+			return true;
+	return false;
+}
+
 /* All of them. */
 static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment *moment, struct attempt_state *a)
 {
@@ -420,7 +430,7 @@ static enum dt_attempt look_at_all(struct dt_recorder *r, const struct dt_moment
 		return DT_ATTEMPT_AGAIN;
 	if (!walk->lists_whole || walk->interpreters[0].address != r->interpreter.address)
 		return DT_ATTEMPT_HARD;
-	if (walk->interpreter_count != 1) /* another way is taken from now on */
+	if (walk->interpreter_count != 1 || is_succeeded(walk, a)) /* they are known from now on */
 		return dt_recorder_meet(r, walk, NULL, false) < 0 ? DT_ATTEMPT_HARD : DT_ATTEMPT_AGAIN;
 	if (!same_words(&walk->interpreters[0].gil, &a->pulse.words) || !find_in(walk, a->suspect, &found))
 		return DT_ATTEMPT_AGAIN;
@@ -499,6 +509,8 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 	r->slices = a->before.slices;
 	if (a->suspect)
 		tell_state(r, moment, a, a->suspect);
+	else
+		dt_recorder_mark(r, NULL);
 	learn_presumption(r, moment, a);
 	return apart ? look_at_others(r, moment, a) : DT_ATTEMPT_DONE;
 }

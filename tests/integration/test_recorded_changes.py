@@ -9,9 +9,12 @@ import subprocess
 import time
 from pathlib import Path
 
+from darter_file import Recording
 from harness import SOME_SHAPES, SYSTEM, TARGETS, USABLE, alone, darter, each, limit, need_root, process_state, size, skip, target, \
     wait_for
 from recordings import Recorder, folder, stacks
+
+UNKNOWN, SLEEPING = 0, 4  # states in a .darter file
 
 
 @each(SOME_SHAPES)
@@ -70,6 +73,66 @@ def test_a_thread_that_has_not_begun_has_no_time(python):
     assert not [name for name in names if "thread 0" in name], names
     assert len([name for name in names if "MainThread" in name]) == 1, names
     assert any(frame.startswith("work ") for path, _ in found for frame in path), found
+
+
+ONE_AFTER_THE_OTHER = """
+import sys, threading, time
+def rest():
+    time.sleep(0.03)
+end = time.time() + float(sys.argv[1])
+while time.time() < end:
+    thread = threading.Thread(target=rest)
+    thread.start()
+    thread.join()
+"""
+
+
+@each(SOME_SHAPES)
+def test_a_thread_in_the_place_of_one_that_ended(python):
+    """Its thread state lies where that of the last holder of the GIL was: it is watched, and asked what it does, as any other."""
+    python.demand()
+    with folder() as place:
+        darter("record", "-q", "-o", place / "x.darter", "--", *python.argv, "-c", ONE_AFTER_THE_OTHER, size(2, 10), check=0)
+        runs = Recording((place / "x.darter").read_bytes()).runs
+    samples = {state: sum(run[4] for run in runs if run[5] == state) for state in range(8)}
+    assert samples[UNKNOWN] * 20 <= sum(samples.values()), samples
+    assert samples[SLEEPING] * 2 >= sum(samples.values()), samples
+
+
+SHORT_JOBS = """
+import sys, threading, time
+spent = 0.0
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def job(seconds):
+    global spent
+    burn(seconds)
+    spent += time.thread_time()
+seconds, end = float(sys.argv[1]), time.time() + float(sys.argv[2])
+while time.time() < end:
+    thread = threading.Thread(target=job, args=(seconds,))
+    thread.start()
+    thread.join()
+    time.sleep(seconds)
+print(spent)
+"""
+
+
+@alone
+@each(SOME_SHAPES)
+@each(["0.001", "0.008", "0.03"])
+def test_cpu_time_of_threads_that_live_shortly(python, seconds):
+    """Most of them, or of their time, no look meets."""
+    python.demand()
+    if python.version < (3, 7):
+        skip("there is no clock of a thread before 3.7")
+    with folder() as place:
+        done = darter("record", "-q", "-o", place / "x.darter", "--", *python.argv, "-c", SHORT_JOBS, seconds, size(2, 10), check=0)
+        found = stacks(place / "x.darter", "--cpu")
+    truth, whole = float(done.stdout) * 1e6, sum(weight for _, weight in found)
+    seen = sum(weight for path, weight in found if any(frame.startswith(("burn ", "job ", "[")) for frame in path))
+    assert truth * 0.6 < seen and truth * 0.75 < whole < truth * 1.6, (truth, seen, whole, found)
 
 
 def looks(pid):

@@ -1,0 +1,47 @@
+/* CPU time of threads that were not met: see strays.h. */
+#include "record/strays.h"
+
+#define ASK_NS UINT64_C(100000000)
+
+static bool may_have(const struct dt_recorded *thread)
+{
+	return thread->began && thread->state == DT_STATE_RUNNING && !thread->waits && dt_recorded_lives(thread);
+}
+
+void dt_strays_give(struct dt_strays *strays, struct dt_recorded *threads, size_t count)
+{
+	uint64_t left = 0, part;
+
+	if (!strays->owed_ns)
+		return;
+	for (size_t i = 0; i < count; i++)
+		left += may_have(&threads[i]);
+	for (size_t i = 0; i < count && left; i++) {
+		if (!may_have(&threads[i]))
+			continue;
+		part = strays->owed_ns / left--;
+		threads[i].spent_ns += part;
+		strays->owed_ns -= part;
+	}
+}
+
+/* Where not all threads are known nothing is concluded of the time until they are. */
+void dt_strays_note(struct dt_strays *strays, struct dt_recorder *recorder, uint64_t told_ns, uint64_t now_ns)
+{
+	uint64_t clock_ns, known_ns;
+
+	strays->known_ns += told_ns;
+	if (strays->based && now_ns < strays->asked_ns + ASK_NS)
+		return;
+	strays->asked_ns = now_ns;
+	known_ns = strays->known_ns + strays->owed_ns;
+	if (!dt_recorder_spent(recorder, &clock_ns)) {
+		strays->based = false;
+		return;
+	}
+	if (!strays->based)
+		strays->base_ns = clock_ns - known_ns; /* may be below zero: only the difference counts */
+	else if ((int64_t)(clock_ns - strays->base_ns - known_ns) > 0)
+		strays->owed_ns += clock_ns - strays->base_ns - known_ns;
+	strays->based = true;
+}
