@@ -265,6 +265,19 @@ def test_paper_is_white_and_has_no_buttons():
         assert page.value("document.querySelector('.bar').getBoundingClientRect().width") == 0
 
 
+@each([320, 700, 900, 1200])
+def test_the_verdict_is_what_stays_of_the_line(width):
+    """Most of the recording is waiting that is hidden: the share is of what is shown, as in the summary."""
+    frame = "f@/srv/a.py:1"
+    lines = "".join(recordings.line(1, 1, "t", state, ms, *frames) for state, ms, *frames in (
+        ("sleeping", 60000, frame), ("running", 1780, frame), ("unseen", 2220)))
+    assert "Quality: poor, 44.5% of this time has a true stack;" in render("text", lines).decode()
+    with shown(lines, width=width) as page:
+        verdict = "quality: poor, 44.5% has a true stack"
+        assert text(page, "about").startswith(verdict), text(page, "about")
+        assert width < 1200 or "60.0 s of waiting hidden (--idle shows it)" in text(page, "about"), text(page, "about")
+
+
 def test_on_paper_words_take_the_room_of_the_buttons():
     with shown(width=700) as page:
         length = "document.querySelector('.about').textContent.length"
