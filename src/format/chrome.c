@@ -294,7 +294,7 @@ static void put_about(struct trace *t, const struct dt_profile_render *render)
 	dt_title_words(t->view, render, &t->words);
 	dt_json_text(&t->json, "title", t->words.data);
 	dt_buf_clear(&t->words);
-	dt_about_words(t->view, &t->words);
+	t->code = dt_about_words(t->view, &t->words);
 	dt_json_text(&t->json, "about", t->words.data);
 	dt_json_text(&t->json, "exporter", "darter " DT_VERSION);
 	dt_json_object_end(&t->json);

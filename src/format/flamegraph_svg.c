@@ -268,6 +268,8 @@ static int put_head(struct picture *p, const struct dt_profile_render *render)
 /* Over the frames in the order of drawing: it stays at the top of the window when those are scrolled. */
 static int put_lid(struct picture *p, const struct dt_profile_render *render)
 {
+	int code;
+
 	dt_buf_printf(&p->out,
 		      "<g class=\"head\"><rect class=\"back lid\" width=\"%d\" height=\"%d\"/>\n"
 		      "<text class=\"title\" x=\"%d\" y=\"30\">",
@@ -277,7 +279,9 @@ static int put_lid(struct picture *p, const struct dt_profile_render *render)
 	put_xml(&p->out, p->words.data, 100);
 	dt_buf_printf(&p->out, "</text>\n<text class=\"about\" x=\"%d\" y=\"50\">", PAD);
 	dt_buf_clear(&p->words);
-	dt_about_words(p->view, &p->words);
+	code = dt_about_words(p->view, &p->words);
+	if (code)
+		return code;
 	put_xml(&p->out, p->words.data, 170);
 	dt_buf_printf(&p->out,
 		      "</text>\n<line class=\"line\" x1=\"0\" x2=\"%d\" y1=\"60\" y2=\"60\"/>\n"

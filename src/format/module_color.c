@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-/* Hues in each band, as flamegraph.css has them. */
+/* Shades in each band, as flamegraph.css has them. */
 enum { OWN = 8, PACKAGES = 10, STANDARD = 5, NATIVE = 4 };
 
 /* FNV-1a; the last step mixes the high bits into those that a remainder looks at. */
@@ -34,9 +34,9 @@ static const char *last_part(const char *path)
 }
 
 /* A module by the part of a path that names it: up to a slash, without an extension. */
-static struct dt_color color_of(char band, unsigned hues, const char *module)
+static struct dt_color color_of(char band, unsigned shades, const char *module)
 {
-	return (struct dt_color){.band = band, .number = hash(module, strcspn(module, "/.")) % hues};
+	return (struct dt_color){.band = band, .number = hash(module, strcspn(module, "/.")) % shades};
 }
 
 /* What follows "/lib/python3.11/", or NULL. */

@@ -6,6 +6,7 @@
 #include "base/numbers.h"
 #include "base/short_command.h"
 #include "base/util.h"
+#include "format/summary.h"
 #include "format/text.h"
 #include "format/units.h"
 
@@ -96,20 +97,21 @@ static const char *weight_words(enum dt_weight weight)
 	return weight == DT_WEIGHT_CPU ? "CPU time" : weight == DT_WEIGHT_GIL ? "time with the GIL" : "wall time";
 }
 
-void dt_about_words(const struct dt_view *view, struct dt_buf *out)
+int dt_about_words(const struct dt_view *view, struct dt_buf *out)
 {
 	const struct dt_profile *profile = dt_view_profile(view);
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	const struct dt_profile_quality *quality = &meta->quality;
 	const struct dt_view_options *options = dt_view_options(view);
+	struct dt_summary_missing missing;
+	int code = dt_summary_weigh(view, &missing);
 	uint64_t hidden;
 
-	dt_thousands(out, quality->samples);
-	dt_buf_puts(out, quality->samples == 1 ? " sample in " : " samples in ");
-	dt_put_time(out, meta->duration_ns);
-	if (quality->rounds && meta->duration_ns)
-		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
-	dt_buf_printf(out, ", %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");
+	if (code)
+		return code;
+	dt_buf_puts(out, "quality: ");
+	dt_summary_verdict(out, meta, &missing);
+	dt_buf_printf(out, "; %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");
 	/* The CPU time of a thread that waits is what it took to begin and end that: no waiting. */
 	hidden = options->weight == DT_WEIGHT_CPU ? 0 : dt_view_hidden(view);
 	if (hidden) {
@@ -117,14 +119,13 @@ void dt_about_words(const struct dt_view *view, struct dt_buf *out)
 		dt_put_time(out, hidden);
 		dt_buf_puts(out, " of waiting hidden (--idle shows it)");
 	}
+	dt_buf_puts(out, "; ");
+	dt_thousands(out, quality->samples);
+	dt_buf_puts(out, quality->samples == 1 ? " sample in " : " samples in ");
+	dt_put_time(out, meta->duration_ns);
+	if (quality->rounds && meta->duration_ns)
+		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
 	if (meta->rung)
 		dt_buf_printf(out, ", %s", dt_profile_text(profile, meta->rung));
-	dt_buf_puts(out, ", ");
-	dt_share_words(quality->unseen, quality->samples, out);
-	dt_buf_puts(out, " of the samples not seen");
-	if (quality->torn) {
-		dt_buf_puts(out, ", ");
-		dt_share_words(quality->torn, quality->samples, out);
-		dt_buf_puts(out, " torn");
-	}
+	return 0;
 }

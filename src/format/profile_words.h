@@ -26,8 +26,9 @@ void dt_thread_words(const struct dt_view *view, uint32_t thread, struct dt_buf 
 /* The title of a document: what the user wants, or the programs that were recorded. */
 void dt_title_words(const struct dt_view *view, const struct dt_profile_render *render, struct dt_buf *out);
 
-/* "1,234 samples in 12.3 s at 99.9 Hz, wall time, ...": how it was made and what it is worth. */
-void dt_about_words(const struct dt_view *view, struct dt_buf *out);
+/* "quality: good, 99.9% has a true stack; wall time; 1,234 samples in 12.3 s at 99.9 Hz, ...": what it is worth and how
+ * it was made. What matters most comes first: the end may be cut off. DT_EMEMORY if memory is out. */
+int dt_about_words(const struct dt_view *view, struct dt_buf *out);
 
 /* In percent; 0 of nothing is 0. In words: "12%", "1.2%", "0.012%". */
 double dt_share(uint64_t part, uint64_t whole);

@@ -52,29 +52,6 @@ static uint64_t plus(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Was the stack not kept? */
-static bool is_unkept(const struct dt_profile *profile, uint32_t stack)
-{
-	uint32_t location = dt_profile_stack_at(profile, stack)->location;
-
-	return dt_profile_too_many(profile, dt_profile_location_at(profile, location)->function);
-}
-
-static int find_watched(struct summary *s)
-{
-	const struct dt_profile_run *runs = dt_profile_runs(s->profile);
-	struct dt_profile_counts counts = dt_profile_counts(s->profile);
-	dt_auto_free uint64_t *times = calloc((size_t)counts.threads + 1, sizeof(*times));
-
-	if (!times)
-		return DT_EMEMORY;
-	for (size_t i = 0; i < counts.runs; i++) {
-		times[runs[i].thread] = plus(times[runs[i].thread], runs[i].wall_ns);
-		s->missing.watched = DT_MAX(s->missing.watched, times[runs[i].thread]);
-	}
-	return 0;
-}
-
 /* What there is, and what is no function's own. */
 static void weigh(struct summary *s)
 {
@@ -86,13 +63,6 @@ static void weigh(struct summary *s)
 		const char *mark = weight ? dt_view_mark(&runs[i]) : NULL;
 
 		s->shown = plus(s->shown, weight);
-		s->missing.samples = plus(s->missing.samples, weight ? runs[i].samples : 0);
-		if (runs[i].flags & DT_RUN_UNSEEN)
-			s->missing.unseen = plus(s->missing.unseen, weight);
-		else if (runs[i].flags & DT_RUN_TORN)
-			s->missing.torn = plus(s->missing.torn, weight);
-		else if (is_unkept(s->profile, runs[i].stack))
-			s->missing.unkept = plus(s->missing.unkept, weight);
 		for (size_t k = 0; mark && k < MARKS; k++)
 			if (!s->marks[k].mark || s->marks[k].mark == mark) {
 				s->marks[k].mark = mark;
@@ -106,8 +76,7 @@ static int add_up(struct summary *s)
 {
 	weigh(s);
 	s->idle = dt_view_hidden(s->view);
-	s->missing.whole = s->shown;
-	return find_watched(s);
+	return dt_summary_weigh(s->view, &s->missing);
 }
 
 /* ---- the head ---- */

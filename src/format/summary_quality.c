@@ -57,8 +57,15 @@ static bool are_few(const struct dt_summary_missing *missing)
 	return missing->samples && missing->samples < FEW;
 }
 
-/* ", only 4 samples (a share may be off by 50 points)": twice the standard error where it is largest, at one half. */
+/* ", only 4 samples" */
 static void put_few(struct dt_buf *text, const struct dt_summary_missing *missing)
+{
+	if (are_few(missing))
+		dt_buf_printf(text, ", only %" PRIu64 " sample%s", missing->samples, missing->samples == 1 ? "" : "s");
+}
+
+/* " (a share may be off by 50 points)": twice the standard error where it is largest, at one half. */
+static void put_points(struct dt_buf *text, const struct dt_summary_missing *missing)
 {
 	uint64_t points = 1;
 
@@ -66,8 +73,7 @@ static void put_few(struct dt_buf *text, const struct dt_summary_missing *missin
 		return;
 	while (points * points * missing->samples < UINT64_C(100) * 100)
 		points++;
-	dt_buf_printf(text, ", only %" PRIu64 " sample%s (a share may be off by %" PRIu64 " points)", missing->samples,
-		      missing->samples == 1 ? "" : "s", points);
+	dt_buf_printf(text, " (a share may be off by %" PRIu64 " points)", points);
 }
 
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
@@ -90,8 +96,9 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 	return worst <= 0.01 ? "good" : worst <= 0.1 ? "fair" : "poor";
 }
 
+/* ", 99.9% of this time has a true stack" */
 static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quality,
-		     const struct dt_summary_missing *missing)
+		     const struct dt_summary_missing *missing, const char *of)
 {
 	uint64_t seen = missing->whole - DT_MIN(missing->unseen, missing->whole);
 
@@ -99,7 +106,7 @@ static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quali
 	if (missing->whole) {
 		dt_buf_puts(text, ", ");
 		dt_put_share(text, seen - DT_MIN(missing->torn, seen), missing->whole);
-		dt_buf_puts(text, " of this time has a true stack");
+		dt_buf_printf(text, "%s has a true stack", of);
 	} else if (!quality->samples) {
 		dt_buf_puts(text, ", no sample was taken");
 	} else if (!quality->unseen && !quality->torn) {
@@ -116,6 +123,17 @@ static void put_pace(struct dt_buf *text, double pace)
 		dt_thousands(text, (uint64_t)(DT_MIN(pace, MOST_PACE) + 0.5));
 }
 
+/* "99.8 of 100 rounds a second" */
+static void put_rounds(struct dt_buf *text, const struct dt_profile_meta *meta)
+{
+	put_pace(text, (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
+	if (meta->rate > 0) {
+		dt_buf_puts(text, " of ");
+		dt_put_number(text, meta->rate);
+	}
+	dt_buf_puts(text, " rounds a second");
+}
+
 /* "Quality: good, 99.9% of this time has a true stack; 99.8 of 100 rounds a second" */
 static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
 			const struct dt_summary_missing *missing)
@@ -127,15 +145,11 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, 
 	dt_paint(buf, render, DT_STYLE_BOLD, "Quality: ");
 	dt_paint(buf, render, style, word);
 	put_few(&text, missing);
-	put_seen(&text, &meta->quality, missing);
+	put_points(&text, missing);
+	put_seen(&text, &meta->quality, missing, " of this time");
 	if (meta->duration_ns) {
 		dt_buf_puts(&text, "; ");
-		put_pace(&text, (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
-		if (meta->rate > 0) {
-			dt_buf_puts(&text, " of ");
-			dt_put_number(&text, meta->rate);
-		}
-		dt_buf_puts(&text, " rounds a second");
+		put_rounds(&text, meta);
 	}
 	dt_wrap(buf, text.data, text.length, strlen("Quality: good"), INDENT, render->columns);
 	dt_buf_putc(buf, '\n');
@@ -194,6 +208,27 @@ static void put_own_cost(struct dt_buf *text, const struct dt_profile_meta *meta
 static bool matters(uint64_t part, uint64_t whole)
 {
 	return whole && part > whole / 100;
+}
+
+void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta,
+			const struct dt_summary_missing *missing)
+{
+	const struct dt_profile_quality *quality = &meta->quality;
+	uint64_t rounds = quality->lost > UINT64_MAX - quality->rounds ? UINT64_MAX : quality->rounds + quality->lost;
+	enum dt_style style;
+
+	dt_buf_puts(buf, verdict(missing, meta, &style));
+	put_few(buf, missing);
+	put_seen(buf, quality, missing, "");
+	/* A word that the share does not explain. */
+	if (left_out(meta, missing) > FEWER) {
+		dt_buf_puts(buf, ", ");
+		put_rounds(buf, meta);
+	} else if (matters(quality->lost, rounds)) {
+		dt_buf_puts(buf, ", ");
+		dt_put_share(buf, quality->lost, rounds);
+		dt_buf_puts(buf, " of the rounds lost");
+	}
 }
 
 static void put_line(struct dt_buf *buf, const struct dt_render *render, struct dt_buf *text)

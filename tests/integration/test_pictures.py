@@ -1,6 +1,8 @@
 """The flame graph in a browser: what a click, a key and a search do, and that no name does anything."""
 
 import contextlib
+import itertools
+import math
 import re
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -214,6 +216,84 @@ def test_text_stays_in_its_box(how):
         assert back == ("rgb(255, 255, 255)" if how[1] == "light" else "rgb(20, 23, 28)"), back
 
 
+# Whose code it is: a band of hue, in degrees of OKLCH, as the legend names it.
+HUES = {"orange": (45, 75), "green": (130, 157), "blue": (223, 270), "pink": (337, 357)}
+BANDS = {"o": "orange", "s": "green", "l": "blue", "n": "pink"}
+
+
+def linear(color):
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color]
+
+
+def oklab(color):
+    r, g, b = linear(color)
+    l, m, s = (sum(map(math.prod, zip(row, (r, g, b)))) ** (1 / 3) for row in (
+        (0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566), (0.0883024619, 0.2817188376, 0.6299787005)))
+    return (0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s, 1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
+            0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s)
+
+
+def contrast(one, other):
+    """As WCAG counts it: 4.5 is what text needs, 3 what may be a little harder to read."""
+    dark, light = sorted(sum(map(math.prod, zip((0.2126, 0.7152, 0.0722), linear(color)))) for color in (one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def over(color, opacity, below):
+    return [opacity * a + (1 - opacity) * b for a, b in zip(color, below)]
+
+
+COLORS = """(() => {
+    const g = document.querySelector(".frames .f"), rect = g.querySelector("rect"), text = g.querySelector("text"), shades = {};
+    const part = document.createElementNS(g.namespaceURI, "tspan");
+    const rgb = (words) => words.match(/[0-9.]+/g).slice(0, 3).map((number) => number / 255);
+    const opacity = (element) => Number(getComputedStyle(element).fillOpacity);
+    part.setAttribute("class", "p");
+    text.appendChild(part);
+    g.setAttribute("class", "f v");
+    const found = {text: rgb(getComputedStyle(text).fill), place: opacity(part), pale: opacity(rect),
+        back: rgb(getComputedStyle(document.querySelector(".back")).fill)};
+    for (const band of "oslnm")
+        for (let number = 0; ; number++) {
+            rect.setAttribute("class", band + number);
+            if (getComputedStyle(rect).fill === "rgb(0, 0, 0)")
+                break;
+            shades[band + number] = rgb(getComputedStyle(rect).fill);
+        }
+    g.setAttribute("class", "f v hit");
+    return {...found, shades, hit: rgb(getComputedStyle(rect).fill), marked: rgb(getComputedStyle(text).fill), whole: opacity(rect)};
+})()"""
+
+
+@each(["light", "dark", "paper"])
+def test_colours_are_what_the_legend_says(scheme):
+    with shown(scheme="light" if scheme == "light" else "dark") as page:
+        if scheme == "paper":
+            page.look(1200, 600, "dark", media="print")
+        at = page.value(COLORS)
+        legend = text(page, "keys p")
+    assert re.findall("orange|blue|green|pink", legend.lower()) == ["orange", "blue", "green", "pink"], legend
+    assert (sum(at["back"]) < 1) == (scheme == "dark"), at["back"]
+    shades = {}
+    for name, plain in at["shades"].items():
+        for color in (plain, over(plain, at["pale"], at["back"])):
+            _, a, b = oklab(color)
+            hue, chroma = math.degrees(math.atan2(b, a)) % 360, math.hypot(a, b)
+            if name[0] == "m":
+                assert chroma < 0.03, (name, chroma)
+            else:
+                least, most = HUES[BANDS[name[0]]]
+                assert least <= hue <= most and chroma > 0.05, (name, hue, chroma)
+            assert contrast(at["text"], color) > 4.5, (name, contrast(at["text"], color))
+            assert contrast(over(at["text"], at["place"], color), color) > 3, name
+        shades.setdefault(name[0], []).append(oklab(plain))
+    assert at["whole"] == 1 and contrast(at["marked"], at["hit"]) > 4.5, at  # what a search has found
+    # As many as module_color.c chooses from, and two of a band are not the same to the eye.
+    assert {band: len(of) for band, of in shades.items()} == {"o": 8, "l": 10, "s": 5, "n": 4, "m": 2}, shades.keys()
+    for band, of in shades.items():
+        assert all(math.dist(*pair) > 0.015 for pair in itertools.combinations(of, 2)), band
+
+
 PARTS = [".title", ".about", ".detail", ".found", "input", ".bar button:nth-of-type(1)", ".bar button:nth-of-type(2)",
          ".bar button:nth-of-type(3)"]
 KEYS = [".keys", ".keys dl", ".keys dd", ".keys p", ".keys button"]
@@ -263,6 +343,19 @@ def test_paper_is_white_and_has_no_buttons():
         page.look(1000, 700, "dark", media="print")
         assert page.value("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
         assert page.value("document.querySelector('.bar').getBoundingClientRect().width") == 0
+
+
+@each([320, 700, 900, 1200])
+def test_the_verdict_is_what_stays_of_the_line(width):
+    """Most of the recording is waiting that is hidden: the share is of what is shown, as in the summary."""
+    frame = "f@/srv/a.py:1"
+    lines = "".join(recordings.line(1, 1, "t", state, ms, *frames) for state, ms, *frames in (
+        ("sleeping", 60000, frame), ("running", 1780, frame), ("unseen", 2220)))
+    assert "Quality: poor, 44.5% of this time has a true stack;" in render("text", lines).decode()
+    with shown(lines, width=width) as page:
+        verdict = "quality: poor, 44.5% has a true stack"
+        assert text(page, "about").startswith(verdict), text(page, "about")
+        assert width < 1200 or "60.0 s of waiting hidden (--idle shows it)" in text(page, "about"), text(page, "about")
 
 
 def test_on_paper_words_take_the_room_of_the_buttons():

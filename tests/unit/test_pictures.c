@@ -240,6 +240,81 @@ static void test_a_full_disk_is_told(void **state)
 	dt_profile_free(profile);
 }
 
+/* What stands between two words: the caller frees it. */
+static char *between(const char *text, const char *from, const char *to)
+{
+	const char *start = strstr(text, from), *end = start ? strstr(start += strlen(from), to) : NULL;
+
+	assert_non_null(end);
+	return strndup(start, (size_t)(end - start));
+}
+
+/* The verdict of a recording of which most is waiting that is not shown, and `unseen` of `busy` looks saw no stack. */
+static void check_verdict(uint32_t busy, uint32_t unseen, struct dt_profile_quality quality, const char *verdict,
+			  const char *more)
+{
+	struct dt_profile *profile = empty_profile();
+	uint32_t stack = example_frame(profile, 0, "f", "/srv/a.py", 3);
+	struct dt_profile_run run = {.thread = 1};
+	const struct {
+		uint32_t samples;
+		enum dt_state state;
+		uint8_t flags;
+	} runs[] = {{10000, DT_STATE_SLEEPING, 0},
+		    {busy - unseen, DT_STATE_RUNNING, 0},
+		    {unseen, DT_STATE_RUNNING, DT_RUN_UNSEEN}};
+	struct dt_profile_meta meta = {.rate = 100, .quality = quality};
+	char expected[256], *picture, *words, *told;
+	size_t size;
+
+	for (size_t i = 0; i < DT_COUNT(runs); i++, run.start_ns += run.wall_ns) {
+		run.samples = runs[i].samples;
+		run.wall_ns = run.samples * 10 * EXAMPLE_MS;
+		run.state = (uint8_t)runs[i].state;
+		run.flags = runs[i].flags;
+		run.stack = run.flags & DT_RUN_UNSEEN ? 0 : stack;
+		if (run.samples)
+			assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	}
+	meta.duration_ns = run.start_ns;
+	meta.quality.samples = 10000 + busy;
+	meta.quality.unseen = unseen;
+	meta.quality.rounds = quality.rounds ? quality.rounds : 10000 + busy;
+	dt_profile_set_meta(profile, &meta);
+	picture = render(&dt_profile_svg, profile, (struct dt_view_options){0}, &size);
+	told = between(picture, "y=\"50\">", "</text>");
+	snprintf(expected, sizeof(expected), "quality: %s has a true stack%s; wall time, 1m40s of waiting hidden ",
+		 verdict, more);
+	if (strncmp(told, expected, strlen(expected)) != 0)
+		fail_msg("not '%s', but '%s'", expected, told);
+	free(picture);
+	free(told);
+	/* In the summary the same. */
+	words = render(&dt_profile_summary, profile, (struct dt_view_options){0}, &size);
+	told = between(words, "Quality: ", " of this time has a true stack");
+	if (strncmp(told, verdict, strcspn(verdict, ",")) != 0 || !strstr(told, strrchr(verdict, ',')))
+		fail_msg("not '%s', but '%s'", verdict, told);
+	free(words);
+	free(told);
+	dt_profile_free(profile);
+}
+
+static void test_the_verdict_is_that_of_the_summary(void **state)
+{
+	struct dt_profile_quality well = {0};
+
+	(void)state;
+	check_verdict(200, 111, well, "poor, 44.5%", "");
+	check_verdict(200, 10, well, "fair, 95.0%", "");
+	check_verdict(200, 0, well, "good, 100.0%", "");
+	check_verdict(20, 4, well, "poor, only 20 samples, 80.0%", "");
+	/* What the share does not explain. */
+	check_verdict(200, 0, (struct dt_profile_quality){.rounds = 3060}, "poor, 100.0%",
+		      ", 30.0 of 100 rounds a second");
+	check_verdict(200, 0, (struct dt_profile_quality){.rounds = 9690, .lost = 510}, "fair, 100.0%",
+		      ", 5.0% of the rounds lost");
+}
+
 static void test_formats_are_found(void **state)
 {
 	(void)state;
@@ -296,6 +371,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing_recorded),
 	    cmocka_unit_test(test_every_time_line_has_its_own_ids),
 	    cmocka_unit_test(test_a_full_disk_is_told),
+	    cmocka_unit_test(test_the_verdict_is_that_of_the_summary),
 	    cmocka_unit_test(test_formats_are_found),
 	    cmocka_unit_test(test_colours_say_whose_code_it_is),
 	};
