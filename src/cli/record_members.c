@@ -78,6 +78,8 @@ static int join(struct dt_record_run *run, int pid, double wait_s, struct dt_err
 	if (code == 0) {
 		run->members[run->member_count++] = pid;
 		run->joined++;
+		if (pid == run->pending.pid) /* it is waited for no more */
+			run->pending_ns = 0;
 		if (run->picks.count && pid == run->picks.list[0].pid)
 			dt_record_name_anew(run);
 	}

@@ -37,8 +37,7 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
 struct dt_summary_missing {
 	uint64_t unseen, torn, unkept, whole;
 	uint64_t samples; /* that the whole was seen in */
-	uint64_t watched; /* time of the thread that was there the longest, in whatever view: for so long there was
-			     somebody to look at */
+	uint64_t watched; /* time in which there was somebody to look at, in whatever view */
 };
 
 /* A sentence about time in which there was nobody to look at, if it is much. */

@@ -37,10 +37,23 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 	}
 }
 
+static uint64_t watched_ns(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+{
+	return DT_MIN(missing->watched, meta->duration_ns);
+}
+
 /* The rounds that were asked for while there was somebody to look at. */
 static double asked_for(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	return DT_MIN(meta->rate * (double)DT_MIN(missing->watched, meta->duration_ns) / 1e9, MOST_PACE);
+	return DT_MIN(meta->rate * (double)watched_ns(meta, missing) / 1e9, MOST_PACE);
+}
+
+/* The rounds a second in that time; in all of it where nothing is told of any thread. */
+static double pace_of(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+{
+	uint64_t ns = missing->watched ? watched_ns(meta, missing) : meta->duration_ns;
+
+	return ns ? (double)meta->quality.rounds * 1e9 / (double)ns : 0;
 }
 
 /* The part of them that is in no other figure: instants that passed while a look took place, or while others had our
@@ -128,9 +141,9 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, 
 	dt_paint(buf, render, style, word);
 	put_few(&text, missing);
 	put_seen(&text, &meta->quality, missing);
-	if (meta->duration_ns) {
+	if (pace_of(meta, missing) > 0) {
 		dt_buf_puts(&text, "; ");
-		put_pace(&text, (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
+		put_pace(&text, pace_of(meta, missing));
 		if (meta->rate > 0) {
 			dt_buf_puts(&text, " of ");
 			dt_put_number(&text, meta->rate);
@@ -219,12 +232,11 @@ static void put_slow(struct dt_buf *buf, const struct dt_profile_meta *meta, con
 		     const struct dt_summary_missing *missing)
 {
 	const struct dt_profile_quality *quality = &meta->quality;
-	double pace;
+	double pace = pace_of(meta, missing);
 	struct dt_buf text = DT_BUF_INIT;
 
 	if (left_out(meta, missing) <= FEWER)
 		return;
-	pace = (double)quality->rounds * 1e9 / (double)DT_MIN(missing->watched, meta->duration_ns);
 	dt_buf_puts(&text, " of ");
 	dt_thousands(&text, (uint64_t)(asked_for(meta, missing) + 0.5));
 	dt_buf_puts(&text, " looks that were asked for ");

@@ -75,7 +75,7 @@ static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 
 static bool is_called(struct dt_watcher *w)
 {
-	return atomic_load(&w->quit) || atomic_load(&w->inbox);
+	return atomic_load(&w->quit) || atomic_load(&w->inbox) || atomic_load(&w->parts);
 }
 
 /* A thread that is to stop and has not is let go as soon as it has: until then, or the instant, nobody sleeps for long.
@@ -140,6 +140,27 @@ static bool greet(struct dt_watcher *w, uint64_t *due)
 		*due = next_instant(w, dt_clock_ns());
 	}
 	return dt_clock_ns() < *due;
+}
+
+/* Who has ended is not looked at any more. */
+static void part(struct dt_watcher *w)
+{
+	struct dt_subject **link = &w->subjects;
+
+	if (!atomic_load_explicit(&w->parts, memory_order_relaxed) || !atomic_exchange(&w->parts, false))
+		return;
+	while (*link) {
+		struct dt_subject *subject = *link;
+
+		if (!atomic_load(&subject->gone)) {
+			link = &subject->next;
+			continue;
+		}
+		*link = subject->next;
+		subject->code = dt_fail(&subject->err, DT_EENDED, "process %d ended", subject->pid);
+		dt_image_pool_lend(subject->pool, NULL);
+		dt_watcher_push(&w->outbox, subject);
+	}
 }
 
 static void tell_seat(struct dt_watcher *w)
@@ -233,6 +254,7 @@ static void *watch(void *argument)
 		if (due > w->slept_ns || !w->subjects)
 			sleep_until(w, due);
 		dt_stop_poll(&w->stop);
+		part(w);
 		if (greet(w, &due) || !w->subjects)
 			continue;
 		last = dt_watcher_round(w, due);
@@ -315,6 +337,12 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 void dt_watcher_add(struct dt_watcher *w, struct dt_subject *subject)
 {
 	dt_watcher_push(&w->inbox, subject);
+	call(w);
+}
+
+void dt_watcher_let_go(struct dt_watcher *w)
+{
+	atomic_store(&w->parts, true);
 	call(w);
 }
 

@@ -33,6 +33,9 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 /* Hands a process over, which was met (dt_subject_meet()). It is looked at from the next instant on. */
 void dt_watcher_add(struct dt_watcher *watcher, struct dt_subject *subject);
 
+/* Those that are dt_subject.gone are not looked at any more: they are among dt_watcher_ended() soon. */
+void dt_watcher_let_go(struct dt_watcher *watcher);
+
 /* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. All
  * that was told of them is in the rings of those that had them. */
 struct dt_subject *dt_watcher_ended(struct dt_watcher *watcher);

@@ -293,6 +293,21 @@ def test_it_ends_with_the_process():
         assert darter("report", here / "a.darter", check=0).stderr == ""
 
 
+@each(["1", "100"])
+def test_the_recording_lasts_as_long_as_its_last_process(rate):
+    """However rarely it is looked at: the kernel tells its end. What is waited for then is no time of the recording."""
+    with target(SYSTEM, "steps.py") as program, folder() as here:
+        with Recorder(["-r", rate, "-o", "a.darter", program.pid], here) as recorder:
+            wait_recorded(here / "a.darter", program.pid)
+            program.send("go on")
+            program.send("and end")
+            assert program.wait() == 0
+            recorder.end(None)
+        recording = Recording((here / "a.darter").read_bytes())
+        (_, _, began, ended, *_), duration = recording.processes[1], recording.meta[1]
+        assert began < duration <= ended, (began, duration, ended)
+
+
 def test_many_processes():
     with target(SYSTEM, "family.py", "60") as program, folder() as here:
         darter("record", "-s", "-r", "20", "-d", "2", "-o", here / "a.darter", program.pid, check=0)

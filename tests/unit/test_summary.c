@@ -335,16 +335,21 @@ static void test_absent(void **state)
 	static const struct {
 		uint64_t from, to; /* ms of 10 s */
 		const char *words;
+		double rate; /* 0: 100 */
 	} cases[] = {
 	    {4000, 10000, "\nIn the first 4.00 s there was no Python that could be looked at: that is in no row.\n"},
 	    {4000, 9000, "\nIn the first 4.00 s and the last 1.00 s there was no Python that could be looked at"},
 	    {10, 1000, "\nIn the last 9.00 s there was no Python"},
 	    {10, 9990, NULL},
+	    /* Until the next look nobody knows: at one a second that is long. */
+	    {10, 9000, NULL, 1},
+	    {10, 4000, "\nIn the last 6.00 s there was no Python", 1},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < DT_COUNT(cases); i++) {
 		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 0);
+		struct dt_profile_meta meta = *dt_profile_meta(profile);
 		struct dt_profile_run run = {.start_ns = cases[i].from * EXAMPLE_MS,
 					     .wall_ns = (cases[i].to - cases[i].from) * EXAMPLE_MS,
 					     .samples = 1000,
@@ -352,6 +357,8 @@ static void test_absent(void **state)
 					     .state = DT_STATE_RUNNING};
 		struct golden golden;
 
+		meta.rate = cases[i].rate ? cases[i].rate : meta.rate;
+		dt_profile_set_meta(profile, &meta);
 		assert_int_equal(dt_profile_add_run(profile, &run), 0);
 		render_to(golden_begin(&golden), profile, NULL, NULL);
 		assert_int_equal(fclose(golden.out), 0);
@@ -359,6 +366,44 @@ static void test_absent(void **state)
 			assert_non_null(strstr(golden.data, cases[i].words));
 		else
 			assert_null(strstr(golden.data, "there was no Python"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
+/* The rate is that of the time in which there was a thread, which may have been another one later. */
+static void test_rate(void **state)
+{
+	static const struct {
+		uint64_t first, second; /* ms of 10 s, the second one is at the end */
+		uint64_t rounds;
+		const char *words;
+	} cases[] = {
+	    {7500, 0, 750, "100.0 of 100 rounds a second\n"},    {7500, 0, 600, "80.0 of 100 rounds a second\n"},
+	    {4000, 6000, 990, "99.0 of 100 rounds a second\n"},  {7000, 8000, 1000, "100.0 of 100 rounds a second\n"},
+	    {2000, 3000, 500, "100.0 of 100 rounds a second\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, cases[i].first * EXAMPLE_MS);
+		struct dt_profile_meta meta = *dt_profile_meta(profile);
+		struct dt_profile_thread other = {.process = 1, .tid = 13, .name = example_string(profile, "later")};
+		struct dt_profile_run run = {.start_ns = (10000 - cases[i].second) * EXAMPLE_MS,
+					     .wall_ns = cases[i].second * EXAMPLE_MS,
+					     .samples = 1,
+					     .state = DT_STATE_RUNNING};
+		struct golden golden;
+
+		meta.quality.rounds = cases[i].rounds;
+		dt_profile_set_meta(profile, &meta);
+		if (cases[i].second) {
+			assert_int_equal(dt_profile_add_thread(profile, &other, &run.thread), 0);
+			assert_int_equal(dt_profile_add_run(profile, &run), 0);
+		}
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].words));
 		free(golden.data);
 		dt_profile_free(profile);
 	}
@@ -483,13 +528,21 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_absent),
-	    cmocka_unit_test(test_short_names),  cmocka_unit_test(test_few_samples),
-	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),
+	    cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta),
+	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_rate),
+	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads),
+	    cmocka_unit_test(test_absent),
+	    cmocka_unit_test(test_short_names),
+	    cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_fewer_rounds),
+	    cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
