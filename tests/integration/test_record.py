@@ -16,7 +16,9 @@ from darter_file import Recording
 from harness import (DARTER, DEADLINE, SOME_SHAPES, SYSTEM, TARGETS, children, darter, each, need_program, on_terminal,
                      process_state, target, wait_at_rest, wait_for)
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
+from users import ordinary_user
 
+PERMISSION = 3
 NO_SUCH_PID = 2**31 - 1  # above every pid_max
 WITH_GIL = [python for python in SOME_SHAPES if not python.threaded]
 HUM = str(TARGETS / "hum.py")
@@ -162,6 +164,32 @@ def test_one_wrong_process_does_not_stop_the_others():
         assert f"there is no process {NO_SUCH_PID}" in done.stderr
         assert processes(here / "a.darter") == {one.pid, two.pid}
         assert {"spin", "nap"} <= functions(here / "a.darter", "--idle")
+
+
+def test_those_of_all_that_may_not_be_read_are_one_line():
+    with ordinary_user() as user, folder() as here, contextlib.ExitStack() as stack:
+        os.chmod(here, 0o777)
+        program = user.copied(DARTER)
+        foreign = [stack.enter_context(target(SYSTEM, "sleeper.py")) for _ in range(2)]
+        own = stack.enter_context(target(user.python(SYSTEM), user.script("sleeper.py")))
+        pids = [str(program.pid) for program in foreign]
+        name = ["--name", "sleeper.py"]
+
+        def said(*words):
+            return darter("record", "-d", "0.1", "-f", "text", *words, wrap=user.wrap, build=user.folder).stderr
+
+        assert re.search(r"^darter: \d+ processes may not be read, and are not recorded; '-v' names each$", said(*name), re.M)
+        assert "belongs to" not in said(*name) and "belongs to" not in said("--all")
+        for told in (said("-v", *name), said(*pids, str(own.pid))):
+            assert all(f"process {pid} belongs to root" in told for pid in pids), told
+            assert "may not be read" not in told, told
+        # Those that come meanwhile have no line.
+        with Recorder(["-o", "a.darter", "--all"], here, wrap=user.wrap, program=program) as recorder:
+            wait_recorded(here / "a.darter", own.pid)
+            with target(SYSTEM, "sleeper.py") as late, target(user.python(SYSTEM), user.script("sleeper.py")) as last:
+                wait_recorded(here / "a.darter", last.pid)
+                assert "belongs to" not in recorder.errors and str(late.pid) not in recorder.errors, recorder.errors
+            recorder.end(check=PERMISSION)
 
 
 def test_nothing_is_left_where_nothing_can_be_recorded():
