@@ -676,12 +676,13 @@ def test_progress_on_a_terminal():
     with target(SYSTEM, "hum.py") as program, folder() as here:
         out = on_terminal("record", "-d", "1.5", "-o", here / "a.svg", program.pid, columns=100)
         lines = re.findall(r"\r(recording [^\r\n]*)", out)
-        assert lines and all(len(line) < 100 for line in lines), out
+        assert lines and all(len(line) < 98 for line in lines), out
         assert re.match(r"recording \d\.\d s: \d+ samples, \d+ rounds/s, 1 process, unseen \d+\.\d%, \d+\.\d kB *$", lines[-1]), lines
         assert re.search(r"\r {20,}\r", out)  # it is taken away
         assert "\x1b[" in out.split("Recorded process")[1]
         narrow = on_terminal("record", "-d", "1.5", "-o", here / "a.svg", program.pid, columns=30)
-        assert all(len(line) < 30 for line in re.findall(r"\r(recording [^\r\n]*)", narrow)), narrow
+        # A key that is pressed meanwhile is echoed behind the line: "^C" has room there.
+        assert all(len(line) < 28 for line in re.findall(r"\r(recording [^\r\n]*)", narrow)), narrow
         assert "\rrecording" not in on_terminal("record", "-q", "-d", "1", "-o", here / "a.svg", program.pid)
 
 
