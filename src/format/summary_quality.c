@@ -12,6 +12,7 @@
 #include "base/wrap.h"
 #include "format/summary.h"
 #include "format/units.h"
+#include "record/watcher.h"
 
 #define INDENT    2
 #define MOST_PACE 1e15 /* of a file that says senseless things */
@@ -24,6 +25,8 @@
 /* Samples. */
 #define FEW     100 /* below that a share may be off by more than ten points */
 #define TOO_FEW 25
+
+#define GOOD    0.01 /* the part that may be missing, and it is still good */
 
 /* "late 3 (1.2%)" */
 static void put_count(struct dt_buf *text, const char *name, uint64_t count, uint64_t whole)
@@ -86,8 +89,7 @@ static void put_few(struct dt_buf *text, const struct dt_summary_missing *missin
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
  * not take place leave fewer samples for them; other figures take nothing away. Times are measured and stay right with
  * fewer samples, so many of them have to be left out before the word is another one; but few samples are no measure. */
-static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
-			   enum dt_style *style)
+static double worst_of(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta)
 {
 	const struct dt_profile_quality *quality = &meta->quality;
 	double part = (double)missing->unseen + (double)missing->torn + (double)missing->unkept;
@@ -97,10 +99,18 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 
 	if (slow > FEWER)
 		worst = DT_MAX(worst, slow > MUCH_FEWER ? 1 : 0.1);
+	return worst;
+}
+
+static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
+			   enum dt_style *style)
+{
+	double worst = worst_of(missing, meta);
+
 	if (are_few(missing))
 		worst = DT_MAX(worst, missing->samples < TOO_FEW ? 1 : 0.1);
-	*style = worst <= 0.01 ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
-	return worst <= 0.01 ? "good" : worst <= 0.1 ? "fair" : "poor";
+	*style = worst <= GOOD ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
+	return worst <= GOOD ? "good" : worst <= 0.1 ? "fair" : "poor";
 }
 
 static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quality,
@@ -227,10 +237,18 @@ static void put_note(struct dt_buf *buf, const struct dt_render *render, struct 
 	dt_buf_clear(text);
 }
 
+static bool is_why(const struct dt_profile *profile, const char *why)
+{
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
+
+	return meta->rung_why && !strcmp(dt_profile_text(profile, meta->rung_why), why);
+}
+
 /* Why there were fewer rounds than asked for, as far as the figures tell, and what helps. */
-static void put_slow(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
+static void put_slow(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
 		     const struct dt_summary_missing *missing)
 {
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	const struct dt_profile_quality *quality = &meta->quality;
 	double pace = pace_of(meta, missing);
 	struct dt_buf text = DT_BUF_INIT;
@@ -247,12 +265,28 @@ static void put_slow(struct dt_buf *buf, const struct dt_profile_meta *meta, con
 	else
 		dt_buf_puts(&text, "a look took longer than the time between two, or was to leave the program some.");
 	dt_buf_puts(&text, " Times are measured and stay right, but rest on fewer samples");
-	if (pace >= 1) {
+	if (pace >= 1 && !is_why(profile, DT_WHY_RATE)) {
 		dt_buf_puts(&text, "; '--rate ");
 		dt_buf_printf(&text, "%.0f", DT_MIN(pace, MOST_PACE));
 		dt_buf_puts(&text, "' asks for as many as there can be");
 	}
 	dt_buf_putc(&text, '.');
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
+/* So high a rate is what is wrong: which one would do is said. */
+static void put_too_high(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
+			 const struct dt_summary_missing *missing)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (!is_why(profile, DT_WHY_RATE) || worst_of(missing, dt_profile_meta(profile)) <= GOOD)
+		return;
+	dt_buf_printf(&text,
+		      " at so high a rate there is no perch, and stacks of what computes are mostly not proven. "
+		      "'--rate %.0f' is the highest at which they can be proven in a perch.",
+		      DT_PERCH_RATE);
 	put_note(buf, render, &text);
 	dt_buf_release(&text);
 }
@@ -359,7 +393,8 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_line(buf, render, &text);
 	dt_buf_release(&text);
 	put_notes(buf, &meta->quality, render, missing);
-	put_slow(buf, meta, render, missing);
+	put_slow(buf, profile, render, missing);
+	put_too_high(buf, profile, render, missing);
 	put_few_note(buf, meta, render, missing);
 	put_limits(buf, profile, render);
 }

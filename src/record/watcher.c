@@ -14,7 +14,6 @@
 
 #define RING_BYTES  ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
 #define MOST_BYTES  ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
-#define PERCH_RATE  5000.0             /* above, we would take the CPU away from the target */
 #define PERCH_REST  4                  /* times as long as a round in a perch took there is none */
 #define LONG_PART   8                  /* of the time from one look to the next: a look that takes long */
 #define NS_PER_S    1000000000u
@@ -97,7 +96,7 @@ static void sleep_until(struct dt_watcher *w, uint64_t when)
 	struct timespec at = {.tv_sec = (time_t)(when / NS_PER_S), .tv_nsec = (long)(when % NS_PER_S)};
 	int rc = 0;
 
-	if (w->subjects && w->options.rate > PERCH_RATE && when < dt_clock_ns() + NEAR_NS) {
+	if (w->subjects && w->options.rate > DT_PERCH_RATE && when < dt_clock_ns() + NEAR_NS) {
 		while (dt_clock_ns() < when)
 			;
 		return;
@@ -240,10 +239,10 @@ static void *watch(void *argument)
 	uint64_t due, last, next;
 
 	w->tid = gettid();
-	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= PERCH_RATE,
-		     w->options.rate <= PERCH_RATE);
-	if (w->options.perch && w->options.rate > PERCH_RATE)
-		w->seat.why = "at more than 5,000 samples per second there is no perch";
+	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= DT_PERCH_RATE,
+		     w->options.rate <= DT_PERCH_RATE);
+	if (w->options.perch && w->options.rate > DT_PERCH_RATE)
+		w->seat.why = DT_WHY_RATE;
 	if (w->options.pause_always)
 		w->seat.why = "threads are to be stopped instead";
 	tell_seat(w);

@@ -8,6 +8,11 @@
 
 #include "record/subject.h"
 
+/* Samples per second: above, we would take the CPU away from the target. And what is told then of a perch that was
+ * asked for. */
+#define DT_PERCH_RATE 5000.0
+#define DT_WHY_RATE   "at more than 5,000 samples per second there is no perch"
+
 struct dt_watcher_options {
 	double rate;       /* instants per second */
 	bool perch;        /* may a perch be taken? */

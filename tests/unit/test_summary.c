@@ -9,6 +9,7 @@
 #include "format/units.h"
 #include "golden.h"
 #include "profile_example.h"
+#include "record/watcher.h"
 
 static void render_to(FILE *out, const struct dt_profile *profile, const struct dt_view_options *options,
 		      const struct dt_profile_render *render)
@@ -291,6 +292,66 @@ static void test_fewer_rounds(void **state)
 	}
 }
 
+static void set_rung(struct dt_profile *profile, double rate, uint64_t rounds, const char *rung, const char *why)
+{
+	struct dt_profile_meta meta = *dt_profile_meta(profile);
+
+	meta.rate = rate;
+	meta.quality.rounds = rounds;
+	meta.rung = example_string(profile, rung);
+	meta.rung_why = example_string(profile, why);
+	dt_profile_set_meta(profile, &meta);
+}
+
+/* A second run of the busy program, whose stack is not known. */
+static void add_unseen(struct dt_profile *profile, uint64_t ns)
+{
+	struct dt_profile_run run = {.start_ns = 10000 * EXAMPLE_MS - ns,
+				     .wall_ns = ns,
+				     .samples = 100,
+				     .thread = 1,
+				     .state = DT_STATE_RUNNING,
+				     .flags = DT_RUN_UNSEEN};
+
+	if (ns)
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+}
+
+/* Where the rate is why stacks are not proven the one is named at which they are, and no other. */
+static void test_too_high_a_rate(void **state)
+{
+	static const struct {
+		double rate;
+		uint64_t unseen, rounds;
+		const char *why;
+		bool told, slower;
+	} cases[] = {
+	    {10000, 5000, 71220, DT_WHY_RATE, true, false},
+	    {10000, 5000, 100000, DT_WHY_RATE, true, false},
+	    {10000, 0, 71220, DT_WHY_RATE, true, false},
+	    {10000, 0, 100000, DT_WHY_RATE, false, false},
+	    {10000, 5000, 71220, "no perch was asked for", false, true},
+	    {5000, 5000, 30000, "", false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, (10000 - cases[i].unseen) * EXAMPLE_MS);
+		struct golden golden;
+
+		set_rung(profile, cases[i].rate, cases[i].rounds, "beside, with pauses", cases[i].why);
+		add_unseen(profile, cases[i].unseen * EXAMPLE_MS);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_int_equal(strstr(golden.data, "'--rate 5000' is the highest at which they can be proven") !=
+				     NULL,
+				 cases[i].told);
+		assert_int_equal(strstr(golden.data, "asks for as many as there can be") != NULL, cases[i].slower);
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* What tells two rows apart stays: the name of a function rather than that of its file, and the process of a thread. */
 static void test_short_names(void **state)
 {
@@ -528,21 +589,14 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),
-	    cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta),
-	    cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),
-	    cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_rate),
-	    cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_many_threads),
-	    cmocka_unit_test(test_absent),
-	    cmocka_unit_test(test_short_names),
-	    cmocka_unit_test(test_few_samples),
-	    cmocka_unit_test(test_fewer_rounds),
-	    cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_rate),         cmocka_unit_test(test_too_high_a_rate),
+	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_absent),
+	    cmocka_unit_test(test_short_names),  cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
