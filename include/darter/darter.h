@@ -288,10 +288,11 @@ struct dt_view_options {
 };
 
 struct dt_profile_render {
-	bool color;        /* for a terminal */
-	size_t columns;    /* width of the terminal; 0: not known */
-	size_t rows;       /* of each table; 0: the usual number */
-	const char *title; /* of the document; NULL: made from the recording */
+	bool color;          /* for a terminal */
+	size_t columns;      /* width of the terminal; 0: not known */
+	size_t rows;         /* of each table; 0: the usual number */
+	const char *title;   /* of the document; NULL: made from the recording */
+	const char *program; /* the file of darter, for lines to paste; NULL: whichever the shell finds */
 };
 
 struct dt_view;

@@ -43,8 +43,9 @@ struct dt_summary_missing {
 /* A sentence about time in which there was nobody to look at, if it is much. */
 void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render);
 
-/* How the recording was made and what it is worth, and what a reader should know about it. */
+/* How the recording was made and what it is worth, and what a reader should know about it. program: as in struct
+ * dt_profile_render. */
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
-			const struct dt_summary_missing *missing);
+			const struct dt_summary_missing *missing, const char *program);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/wrap.h"
@@ -291,6 +292,28 @@ static void put_too_high(struct dt_buf *buf, const struct dt_profile *profile, c
 	dt_buf_release(&text);
 }
 
+/* With a real-time priority it would have been better, and the right to that is missing. */
+static void put_right(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
+		      const struct dt_summary_missing *missing, const char *program)
+{
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
+	struct dt_buf text = DT_BUF_INIT, word = DT_BUF_INIT;
+
+	if (!meta->rung_why || !strstr(dt_profile_text(profile, meta->rung_why), DT_RIGHT) ||
+	    worst_of(missing, meta) <= GOOD)
+		return;
+	if (!program || !dt_shell_quote(&word, program))
+		dt_buf_puts(&word, "\"$(command -v darter)\"");
+	dt_buf_puts(&text, " with a real-time priority more is seen in time. Root has the right to it (" DT_RIGHT
+			   "); this gives it to darter: 'sudo setcap cap_sys_nice+ep ");
+	dt_escape(&text, word.data);
+	dt_buf_puts(&text, "'");
+	put_note(buf, render, &text);
+	buf->failed |= word.failed;
+	dt_buf_release(&word);
+	dt_buf_release(&text);
+}
+
 static void put_notes(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render,
 		      const struct dt_summary_missing *missing)
 {
@@ -379,7 +402,7 @@ static void put_limits(struct dt_buf *buf, const struct dt_profile *profile, con
 }
 
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
-			const struct dt_summary_missing *missing)
+			const struct dt_summary_missing *missing, const char *program)
 {
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	struct dt_buf text = DT_BUF_INIT;
@@ -395,6 +418,7 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_notes(buf, &meta->quality, render, missing);
 	put_slow(buf, profile, render, missing);
 	put_too_high(buf, profile, render, missing);
+	put_right(buf, profile, render, missing, program);
 	put_few_note(buf, meta, render, missing);
 	put_limits(buf, profile, render);
 }

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/util.h"
@@ -194,7 +195,10 @@ static void watch_seat(struct dt_watcher *w)
 	if (w->seat.kind == DT_SEAT_BESIDE || late * SEAT_LATE < rounds)
 		return;
 	if (w->seat.kind == DT_SEAT_SLICE)
-		dt_seat_lower(&w->seat, DT_SEAT_BESIDE, "with a short time slice we came too late too often");
+		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
+			      strstr(w->seat.why, DT_RIGHT) ? DT_WHY_LATE ", and there is no right to a real-time "
+									  "priority (" DT_RIGHT ")"
+							    : DT_WHY_LATE);
 	else if (real_time)
 		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
 			      "the target has a real-time priority, and kept us from its CPU");

@@ -13,6 +13,10 @@
 #define DT_PERCH_RATE 5000.0
 #define DT_WHY_RATE   "at more than 5,000 samples per second there is no perch"
 
+/* That a word about a seat speaks of where the right to a real-time priority would make it a better one. */
+#define DT_RIGHT    "CAP_SYS_NICE"
+#define DT_WHY_LATE "with a short time slice we came too late too often"
+
 struct dt_watcher_options {
 	double rate;       /* instants per second */
 	bool perch;        /* may a perch be taken? */

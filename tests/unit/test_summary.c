@@ -352,6 +352,41 @@ static void test_too_high_a_rate(void **state)
 	}
 }
 
+/* If the right to a real-time priority is missing, and that may be why it is not good, what gives it is said. */
+static void test_a_right_is_missing(void **state)
+{
+	static const struct {
+		uint64_t unseen;
+		const char *why, *program, *line;
+	} cases[] = {
+	    {500, "no right to a real-time priority (CAP_SYS_NICE)", "/usr/local/bin/darter",
+	     "darter: 'sudo setcap cap_sys_nice+ep /usr/local/bin/darter'\n"},
+	    {5000, DT_WHY_LATE ", and there is no right to a real-time priority (CAP_SYS_NICE)", NULL,
+	     "darter: 'sudo setcap cap_sys_nice+ep \"$(command -v darter)\"'\n"},
+	    {0, "no right to a real-time priority (CAP_SYS_NICE)", NULL, NULL},
+	    {5000, DT_WHY_LATE, NULL, NULL},
+	    {5000, "this cgroup has no real-time budget (cpu.rt_runtime_us)", NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, (10000 - cases[i].unseen) * EXAMPLE_MS);
+		struct golden golden;
+
+		set_rung(profile, 100, 1000, "perch, short time slice", cases[i].why);
+		add_unseen(profile, cases[i].unseen * EXAMPLE_MS);
+		render_to(golden_begin(&golden), profile, NULL,
+			  &(struct dt_profile_render){.program = cases[i].program});
+		assert_int_equal(fclose(golden.out), 0);
+		if (cases[i].line)
+			assert_non_null(strstr(golden.data, cases[i].line));
+		else
+			assert_null(strstr(golden.data, "setcap"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* What tells two rows apart stays: the name of a function rather than that of its file, and the process of a thread. */
 static void test_short_names(void **state)
 {
@@ -589,14 +624,23 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_rate),         cmocka_unit_test(test_too_high_a_rate),
-	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_absent),
-	    cmocka_unit_test(test_short_names),  cmocka_unit_test(test_few_samples),
-	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),
+	    cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta),
+	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_rate),
+	    cmocka_unit_test(test_too_high_a_rate),
+	    cmocka_unit_test(test_a_right_is_missing),
+	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads),
+	    cmocka_unit_test(test_absent),
+	    cmocka_unit_test(test_short_names),
+	    cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_fewer_rounds),
+	    cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
