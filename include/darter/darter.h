@@ -263,8 +263,8 @@ DT_API void dt_record_resume(struct dt_recording *recording, int fd);
 /* Goes on in another file, which has nothing of what is in the old one. */
 DT_API int dt_record_move(struct dt_recording *recording, int fd, struct dt_error *err);
 
-/* Ends the recording and writes the last of it. DT_ERUNTIME with the reason if that failed: dt_record_move() and again.
- */
+/* Ends the recording and writes the last of it. It lasts until now, or until its last process ended if nothing was
+ * waited for since (by dt_record_tend()). DT_ERUNTIME with the reason if that failed: dt_record_move() and again. */
 DT_API int dt_record_end(struct dt_recording *recording, struct dt_error *err);
 
 /* Lets go of everything; ends a recording that was not ended. NULL is fine. */
