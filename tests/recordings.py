@@ -20,9 +20,9 @@ def folder():
 class Recorder:
     """darter record, while it runs. `errors` is all that it has said so far."""
 
-    def __init__(self, words, cwd, env=None, wrap=(), **how):
+    def __init__(self, words, cwd, env=None, wrap=(), program=DARTER, **how):
         self.log = open(Path(cwd) / "stderr.log", "w+b")
-        self.process = subprocess.Popen([*wrap, DARTER, "record", *map(str, words)], cwd=cwd, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*wrap, program, "record", *map(str, words)], cwd=cwd, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.log,
                                         env={**os.environ, "NO_COLOR": "1", **(env or {})}, **how)
 

@@ -263,8 +263,8 @@ DT_API void dt_record_resume(struct dt_recording *recording, int fd);
 /* Goes on in another file, which has nothing of what is in the old one. */
 DT_API int dt_record_move(struct dt_recording *recording, int fd, struct dt_error *err);
 
-/* Ends the recording and writes the last of it. DT_ERUNTIME with the reason if that failed: dt_record_move() and again.
- */
+/* Ends the recording and writes the last of it. It lasts until now, or until its last process ended if nothing was
+ * waited for since (by dt_record_tend()). DT_ERUNTIME with the reason if that failed: dt_record_move() and again. */
 DT_API int dt_record_end(struct dt_recording *recording, struct dt_error *err);
 
 /* Lets go of everything; ends a recording that was not ended. NULL is fine. */
@@ -288,10 +288,11 @@ struct dt_view_options {
 };
 
 struct dt_profile_render {
-	bool color;        /* for a terminal */
-	size_t columns;    /* width of the terminal; 0: not known */
-	size_t rows;       /* of each table; 0: the usual number */
-	const char *title; /* of the document; NULL: made from the recording */
+	bool color;          /* for a terminal */
+	size_t columns;      /* width of the terminal; 0: not known */
+	size_t rows;         /* of each table; 0: the usual number */
+	const char *title;   /* of the document; NULL: made from the recording */
+	const char *program; /* the file of darter, for lines to paste; NULL: whichever the shell finds */
 };
 
 struct dt_view;

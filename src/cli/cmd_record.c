@@ -188,7 +188,8 @@ static const struct dt_option table[] = {
      .name = "rate",
      .kind = DT_VALUE_NUMBER,
      .value = "RATE",
-     .help = "Samples per second, from 1 to 1000000; 100 by default.",
+     .help = "Samples per second, from 1 to 1000000; 100 by default. Above 5000 there is no perch (see --perch), and "
+	     "stacks of what computes are mostly not proven.",
      .set = set_rate},
     {.letter = 'd',
      .name = "duration",

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "cli/record.h"
 #include "cli/signals.h"
+#include "cli/terminal.h"
 
 #define STARTING_NS  1500000000u /* how long a Python that is just starting is waited for */
 #define FIRST_WAIT_S 1.0         /* that one of the first processes may take to join before the others are asked */
@@ -78,6 +79,8 @@ static int join(struct dt_record_run *run, int pid, double wait_s, struct dt_err
 	if (code == 0) {
 		run->members[run->member_count++] = pid;
 		run->joined++;
+		if (pid == run->pending.pid) /* it is waited for no more */
+			run->pending_ns = 0;
 		if (run->picks.count && pid == run->picks.list[0].pid)
 			dt_record_name_anew(run);
 	}
@@ -90,6 +93,34 @@ static void fail(struct dt_record_run *run, int pid, const struct dt_error *err)
 	dt_failures_add(&run->failures, run->common, pid, err);
 }
 
+/* One of all that match, which nobody has named: it may be that of many of them none may be read. */
+static bool is_passed_over(const struct dt_record_run *run, bool asked, int code)
+{
+	return code == DT_EPERMISSION && !asked && !run->common->verbose &&
+	       (run->arriving.all || run->arriving.name_count);
+}
+
+/* It is kept for the document alone, else for nothing but the exit code. */
+static void pass_over(struct dt_record_run *run, int pid, const struct dt_error *err)
+{
+	if (!run->failures.first)
+		run->failures.first = err->code;
+	if (run->common->json)
+		dt_failures_keep(&run->failures, pid, err);
+}
+
+/* Of one alone all is told. */
+static void tell_passed_over(const struct dt_record_run *run, size_t count, struct dt_error *err)
+{
+	if (run->common->json && run->common->quiet)
+		return;
+	if (count > 1)
+		dt_fail(err, DT_EPERMISSION, "%zu processes may not be read, and are not recorded; '-v' names each",
+			count);
+	if (count)
+		dt_report(run->common, err);
+}
+
 /* Between many that join the thread that samples must not run out of room. */
 static void drain(struct dt_record_run *run, size_t i)
 {
@@ -99,6 +130,9 @@ static void drain(struct dt_record_run *run, size_t i)
 
 void dt_record_join_all(struct dt_record_run *run)
 {
+	struct dt_error passed;
+	size_t passed_over = 0;
+
 	for (size_t i = 0; i < run->picks.count && !dt_signals_end(); i++) {
 		const struct dt_pick *pick = &run->picks.list[i];
 		struct dt_error err;
@@ -112,9 +146,14 @@ void dt_record_join_all(struct dt_record_run *run)
 			run->pending_ns = dt_clock_ns() + STARTING_NS;
 		if (code == DT_EAGAIN || (code == DT_ENOTPYTHON && pick->asked && run->arriving.children))
 			run->pending = (struct dt_failure){.pid = pick->pid, .error = err};
-		else if (!dt_dump_passes_over(pick, code, false))
+		else if (is_passed_over(run, pick->asked, code)) {
+			pass_over(run, pick->pid, &err);
+			passed = err;
+			passed_over++;
+		} else if (!dt_dump_passes_over(pick, code, false))
 			fail(run, pick->pid, &err);
 	}
+	tell_passed_over(run, passed_over, &passed);
 	/* A shell has children that are Python, now or later. */
 	if (run->pending.error.code == DT_ENOTPYTHON && !run->member_count)
 		dt_record_tell(run, "%s; its children will be recorded", run->pending.error.message);
@@ -132,7 +171,9 @@ void dt_record_join_new(struct dt_record_run *run)
 		int code = join(run, pids[i], WAIT_S, &err);
 
 		drain(run, i);
-		if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY || code == DT_ERUNTIME)
+		if (is_passed_over(run, false, code))
+			pass_over(run, pids[i], &err);
+		else if (code == DT_EPERMISSION || code == DT_EUNSUPPORTED || code == DT_EMEMORY || code == DT_ERUNTIME)
 			fail(run, pids[i], &err);
 		else if (code == 0 && run->common->verbose && pids[i] != run->roots[0])
 			dt_record_tell(run, "process %d joined", pids[i]);

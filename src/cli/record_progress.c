@@ -10,7 +10,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define FIRST_NS (NS_PER_S / 2)
 #define EVERY_NS (NS_PER_S / 5)
-#define ECHOED   2 /* columns: "^Z" behind the line */
+#define ECHOED   2 /* columns: "^C" or "^Z" behind the line, which must not wrap it */
 
 void dt_record_progress_begin(struct dt_record_progress *progress, FILE *out)
 {
@@ -25,7 +25,13 @@ static size_t follow(struct dt_record_progress *progress)
 {
 	progress->columns = dt_terminal_columns_now(fileno(progress->out), progress->columns);
 	progress->width = DT_MIN(progress->width, progress->columns - 1);
-	return progress->columns - 1;
+	return progress->columns - DT_MIN(progress->columns, (size_t)ECHOED + 1);
+}
+
+/* With what may be echoed behind it. */
+static size_t with_echo(const struct dt_record_progress *progress, size_t width)
+{
+	return DT_MIN(width + ECHOED, progress->columns - 1);
 }
 
 static void put_time(struct dt_buf *line, uint64_t ns)
@@ -76,7 +82,7 @@ void dt_record_progress_show(struct dt_record_progress *progress, const struct d
 	fprintf(progress->out, "\r%s%*s", line.data, (int)(progress->width > width ? progress->width - width : 0), "");
 	fflush(progress->out);
 	progress->width = width;
-	dt_standing_line(DT_MIN(width + ECHOED, progress->columns - 1));
+	dt_standing_line(with_echo(progress, width));
 	dt_buf_release(&line);
 	dt_buf_release(&words);
 }
@@ -86,7 +92,7 @@ void dt_record_progress_hide(struct dt_record_progress *progress)
 	if (!progress->width)
 		return;
 	follow(progress);
-	fprintf(progress->out, "\r%*s\r", (int)progress->width, "");
+	fprintf(progress->out, "\r%*s\r", (int)with_echo(progress, progress->width), "");
 	fflush(progress->out);
 	progress->width = 0;
 	dt_standing_line(0);

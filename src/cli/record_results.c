@@ -3,6 +3,7 @@
  * when a disk is full. The data is kept until a result is whole, and where it is kept is told.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -62,14 +63,27 @@ int dt_record_begin(struct dt_record_run *run, struct dt_error *err)
 	return begin(run, &run->data, &run->recording, err);
 }
 
+/* Our own file; NULL: not known. */
+static const char *own_program(char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", path, size);
+
+	if (length <= 0 || (size_t)length >= size)
+		return NULL;
+	path[length] = '\0';
+	return path;
+}
+
 /* Shows the data as it is now. */
 static int show(struct dt_record_run *run, const struct dt_profile_format *format, FILE *out, char *warning,
 		struct dt_error *err)
 {
 	bool screen = out == stdout || out == stderr;
+	char path[PATH_MAX];
 	struct dt_profile_render render = {.color = screen ? dt_terminal_color(run->common, fileno(out))
 							   : run->common->color == DT_COLOR_ALWAYS,
-					   .columns = screen ? dt_terminal_columns(fileno(out)) : 0};
+					   .columns = screen ? dt_terminal_columns(fileno(out)) : 0,
+					   .program = own_program(path, sizeof(path))};
 
 	lseek(run->data.fd, 0, SEEK_SET);
 	return dt_show_recording(run->data.fd, run->data.path, format, &run->command->showing.view, &render, out,

@@ -47,6 +47,7 @@ static void tend(struct dt_record_run *run)
 {
 	double seconds = step(run);
 	struct dt_error err;
+	bool alone = !run->member_count;
 	int code = dt_record_tend(run->recording, seconds, dt_record_member_ended, run, &err);
 
 	if (code) {
@@ -56,8 +57,9 @@ static void tend(struct dt_record_run *run)
 		dt_failures_add(&run->failures, run->common, 0, &err);
 		run->reason = code == DT_EMEMORY ? "memory" : status.holds ? "hangs" : "error";
 	}
-	/* Without processes there is nothing to look after, and it does not wait. */
-	if (!run->member_count)
+	/* Without processes there is nothing to look after, and it does not wait. Where the last one has just ended it
+	 * may be over. */
+	if (alone && !run->member_count)
 		nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * NS_PER_S)}, NULL);
 }
 

@@ -364,7 +364,7 @@ static int render_summary(struct dt_view *view, const struct dt_profile_render *
 	if (!code && dt_view_options(view)->threads)
 		code = put_each_thread(&s);
 	dt_buf_putc(&s.buf, '\n');
-	dt_summary_quality(&s.buf, s.profile, &s.render, &s.missing);
+	dt_summary_quality(&s.buf, s.profile, &s.render, &s.missing, render ? render->program : NULL);
 	if (!code)
 		code = dt_flush(&s.buf, out);
 	dt_buf_release(&s.buf);

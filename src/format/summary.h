@@ -37,8 +37,7 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
 struct dt_summary_missing {
 	uint64_t unseen, torn, unkept, whole;
 	uint64_t samples; /* that the whole was seen in */
-	uint64_t watched; /* time of the thread that was there the longest, in whatever view: for so long there was
-			     somebody to look at */
+	uint64_t watched; /* time in which there was somebody to look at, in whatever view */
 };
 
 /* DT_EMEMORY if memory is out. */
@@ -51,8 +50,9 @@ void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta,
 /* A sentence about time in which there was nobody to look at, if it is much. */
 void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render);
 
-/* How the recording was made and what it is worth, and what a reader should know about it. */
+/* How the recording was made and what it is worth, and what a reader should know about it. program: as in struct
+ * dt_profile_render. */
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
-			const struct dt_summary_missing *missing);
+			const struct dt_summary_missing *missing, const char *program);
 
 #endif

@@ -8,6 +8,13 @@
 #include "format/units.h"
 
 #define LITTLE 20 /* a part of the duration that is not worth a sentence: the twentieth */
+#define LOOKS  5  /* that may have been missing at the end because the next one was not due yet */
+
+/* Nobody has looked since the last look: that is no time without Python yet. */
+static bool is_much(const struct dt_profile_meta *meta, uint64_t ns)
+{
+	return ns > meta->duration_ns / LITTLE && (double)ns * meta->rate > LOOKS * 1e9;
+}
 
 static void put_part(struct dt_buf *text, const char *which, uint64_t ns)
 {
@@ -21,7 +28,8 @@ void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, con
 {
 	const struct dt_profile_run *runs = dt_profile_runs(profile);
 	size_t count = dt_profile_counts(profile).runs;
-	uint64_t duration = dt_profile_meta(profile)->duration_ns, first = duration, last = 0;
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
+	uint64_t duration = meta->duration_ns, first = duration, last = 0;
 	struct dt_buf text = DT_BUF_INIT;
 
 	for (size_t i = 0; i < count; i++) {
@@ -33,7 +41,7 @@ void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, con
 		return;
 	if (first > duration / LITTLE)
 		put_part(&text, "the first ", first);
-	if (duration - last > duration / LITTLE)
+	if (is_much(meta, duration - last))
 		put_part(&text, "the last ", duration - last);
 	if (text.length) {
 		dt_buf_puts(&text, " there was no Python that could be looked at: that is in no row.");

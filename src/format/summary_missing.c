@@ -20,17 +20,41 @@ static bool is_unkept(const struct dt_profile *profile, uint32_t stack)
 	return dt_profile_too_many(profile, dt_profile_location_at(profile, location)->function);
 }
 
+/* From the first that is told of a thread to the last. */
+struct extent {
+	uint64_t from, to;
+};
+
+static int by_beginning(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The time in which there was a thread, whichever: processes may come one after the other. */
 static int find_watched(const struct dt_profile *profile, struct dt_summary_missing *missing)
 {
 	const struct dt_profile_run *runs = dt_profile_runs(profile);
 	struct dt_profile_counts counts = dt_profile_counts(profile);
-	dt_auto_free uint64_t *times = calloc((size_t)counts.threads + 1, sizeof(*times));
+	size_t count = (size_t)counts.threads + 1;
+	dt_auto_free struct extent *extents = calloc(count, sizeof(*extents));
+	uint64_t end = 0;
 
-	if (!times)
+	if (!extents)
 		return DT_EMEMORY;
 	for (size_t i = 0; i < counts.runs; i++) {
-		times[runs[i].thread] = plus(times[runs[i].thread], runs[i].wall_ns);
-		missing->watched = DT_MAX(missing->watched, times[runs[i].thread]);
+		struct extent *extent = &extents[runs[i].thread];
+
+		extent->from = extent->to ? DT_MIN(extent->from, runs[i].start_ns) : runs[i].start_ns;
+		extent->to = DT_MAX(extent->to, plus(runs[i].start_ns, runs[i].wall_ns));
+	}
+	qsort(extents, count, sizeof(*extents), by_beginning);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from = DT_MAX(extents[i].from, end);
+
+		missing->watched = plus(missing->watched, extents[i].to - DT_MIN(from, extents[i].to));
+		end = DT_MAX(end, extents[i].to);
 	}
 	return 0;
 }

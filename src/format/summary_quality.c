@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/wrap.h"
 #include "format/summary.h"
 #include "format/units.h"
+#include "record/watcher.h"
 
 #define INDENT    2
 #define MOST_PACE 1e15 /* of a file that says senseless things */
@@ -25,6 +27,8 @@
 #define FEW     100 /* below that a share may be off by more than ten points */
 #define TOO_FEW 25
 
+#define GOOD    0.01 /* the part that may be missing, and it is still good */
+
 /* "late 3 (1.2%)" */
 static void put_count(struct dt_buf *text, const char *name, uint64_t count, uint64_t whole)
 {
@@ -37,10 +41,23 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 	}
 }
 
+static uint64_t watched_ns(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+{
+	return DT_MIN(missing->watched, meta->duration_ns);
+}
+
 /* The rounds that were asked for while there was somebody to look at. */
 static double asked_for(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	return DT_MIN(meta->rate * (double)DT_MIN(missing->watched, meta->duration_ns) / 1e9, MOST_PACE);
+	return DT_MIN(meta->rate * (double)watched_ns(meta, missing) / 1e9, MOST_PACE);
+}
+
+/* The rounds a second in that time; in all of it where nothing is told of any thread. */
+static double pace_of(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+{
+	uint64_t ns = missing->watched ? watched_ns(meta, missing) : meta->duration_ns;
+
+	return ns ? (double)meta->quality.rounds * 1e9 / (double)ns : 0;
 }
 
 /* The part of them that is in no other figure: instants that passed while a look took place, or while others had our
@@ -79,8 +96,7 @@ static void put_points(struct dt_buf *text, const struct dt_summary_missing *mis
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
  * not take place leave fewer samples for them; other figures take nothing away. Times are measured and stay right with
  * fewer samples, so many of them have to be left out before the word is another one; but few samples are no measure. */
-static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
-			   enum dt_style *style)
+static double worst_of(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta)
 {
 	const struct dt_profile_quality *quality = &meta->quality;
 	double part = (double)missing->unseen + (double)missing->torn + (double)missing->unkept;
@@ -90,10 +106,18 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 
 	if (slow > FEWER)
 		worst = DT_MAX(worst, slow > MUCH_FEWER ? 1 : 0.1);
+	return worst;
+}
+
+static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
+			   enum dt_style *style)
+{
+	double worst = worst_of(missing, meta);
+
 	if (are_few(missing))
 		worst = DT_MAX(worst, missing->samples < TOO_FEW ? 1 : 0.1);
-	*style = worst <= 0.01 ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
-	return worst <= 0.01 ? "good" : worst <= 0.1 ? "fair" : "poor";
+	*style = worst <= GOOD ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
+	return worst <= GOOD ? "good" : worst <= 0.1 ? "fair" : "poor";
 }
 
 /* ", 99.9% of this time has a true stack" */
@@ -124,9 +148,10 @@ static void put_pace(struct dt_buf *text, double pace)
 }
 
 /* "99.8 of 100 rounds a second" */
-static void put_rounds(struct dt_buf *text, const struct dt_profile_meta *meta)
+static void put_rounds(struct dt_buf *text, const struct dt_profile_meta *meta,
+		       const struct dt_summary_missing *missing)
 {
-	put_pace(text, (double)meta->quality.rounds * 1e9 / (double)meta->duration_ns);
+	put_pace(text, pace_of(meta, missing));
 	if (meta->rate > 0) {
 		dt_buf_puts(text, " of ");
 		dt_put_number(text, meta->rate);
@@ -147,9 +172,9 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, 
 	put_few(&text, missing);
 	put_points(&text, missing);
 	put_seen(&text, &meta->quality, missing, " of this time");
-	if (meta->duration_ns) {
+	if (pace_of(meta, missing) > 0) {
 		dt_buf_puts(&text, "; ");
-		put_rounds(&text, meta);
+		put_rounds(&text, meta, missing);
 	}
 	dt_wrap(buf, text.data, text.length, strlen("Quality: good"), INDENT, render->columns);
 	dt_buf_putc(buf, '\n');
@@ -223,7 +248,7 @@ void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta,
 	/* A word that the share does not explain. */
 	if (left_out(meta, missing) > FEWER) {
 		dt_buf_puts(buf, ", ");
-		put_rounds(buf, meta);
+		put_rounds(buf, meta, missing);
 	} else if (matters(quality->lost, rounds)) {
 		dt_buf_puts(buf, ", ");
 		dt_put_share(buf, quality->lost, rounds);
@@ -249,17 +274,24 @@ static void put_note(struct dt_buf *buf, const struct dt_render *render, struct 
 	dt_buf_clear(text);
 }
 
+static bool is_why(const struct dt_profile *profile, const char *why)
+{
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
+
+	return meta->rung_why && !strcmp(dt_profile_text(profile, meta->rung_why), why);
+}
+
 /* Why there were fewer rounds than asked for, as far as the figures tell, and what helps. */
-static void put_slow(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
+static void put_slow(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
 		     const struct dt_summary_missing *missing)
 {
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	const struct dt_profile_quality *quality = &meta->quality;
-	double pace;
+	double pace = pace_of(meta, missing);
 	struct dt_buf text = DT_BUF_INIT;
 
 	if (left_out(meta, missing) <= FEWER)
 		return;
-	pace = (double)quality->rounds * 1e9 / (double)DT_MIN(missing->watched, meta->duration_ns);
 	dt_buf_puts(&text, " of ");
 	dt_thousands(&text, (uint64_t)(asked_for(meta, missing) + 0.5));
 	dt_buf_puts(&text, " looks that were asked for ");
@@ -270,13 +302,51 @@ static void put_slow(struct dt_buf *buf, const struct dt_profile_meta *meta, con
 	else
 		dt_buf_puts(&text, "a look took longer than the time between two, or was to leave the program some.");
 	dt_buf_puts(&text, " Times are measured and stay right, but rest on fewer samples");
-	if (pace >= 1) {
+	if (pace >= 1 && !is_why(profile, DT_WHY_RATE)) {
 		dt_buf_puts(&text, "; '--rate ");
 		dt_buf_printf(&text, "%.0f", DT_MIN(pace, MOST_PACE));
 		dt_buf_puts(&text, "' asks for as many as there can be");
 	}
 	dt_buf_putc(&text, '.');
 	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
+/* So high a rate is what is wrong: which one would do is said. */
+static void put_too_high(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
+			 const struct dt_summary_missing *missing)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (!is_why(profile, DT_WHY_RATE) || worst_of(missing, dt_profile_meta(profile)) <= GOOD)
+		return;
+	dt_buf_printf(&text,
+		      " at so high a rate there is no perch, and stacks of what computes are mostly not proven. "
+		      "'--rate %.0f' is the highest at which they can be proven in a perch.",
+		      DT_PERCH_RATE);
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
+/* With a real-time priority it would have been better, and the right to that is missing. */
+static void put_right(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
+		      const struct dt_summary_missing *missing, const char *program)
+{
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
+	struct dt_buf text = DT_BUF_INIT, word = DT_BUF_INIT;
+
+	if (!meta->rung_why || !strstr(dt_profile_text(profile, meta->rung_why), DT_RIGHT) ||
+	    worst_of(missing, meta) <= GOOD)
+		return;
+	if (!program || !dt_shell_quote(&word, program))
+		dt_buf_puts(&word, "\"$(command -v darter)\"");
+	dt_buf_puts(&text, " with a real-time priority more is seen in time. Root has the right to it (" DT_RIGHT
+			   "); this gives it to darter: 'sudo setcap cap_sys_nice+ep ");
+	dt_escape(&text, word.data);
+	dt_buf_puts(&text, "'");
+	put_note(buf, render, &text);
+	buf->failed |= word.failed;
+	dt_buf_release(&word);
 	dt_buf_release(&text);
 }
 
@@ -368,7 +438,7 @@ static void put_limits(struct dt_buf *buf, const struct dt_profile *profile, con
 }
 
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
-			const struct dt_summary_missing *missing)
+			const struct dt_summary_missing *missing, const char *program)
 {
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	struct dt_buf text = DT_BUF_INIT;
@@ -382,7 +452,9 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_line(buf, render, &text);
 	dt_buf_release(&text);
 	put_notes(buf, &meta->quality, render, missing);
-	put_slow(buf, meta, render, missing);
+	put_slow(buf, profile, render, missing);
+	put_too_high(buf, profile, render, missing);
+	put_right(buf, profile, render, missing, program);
 	put_few_note(buf, meta, render, missing);
 	put_limits(buf, profile, render);
 }

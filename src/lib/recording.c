@@ -6,7 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
+#include <sys/epoll.h>
 
 #include "base/util.h"
 #include "sample/holding.h"
@@ -147,6 +147,7 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 	if (!r)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	r->options = *options;
+	r->ends = epoll_create1(EPOLL_CLOEXEC);
 	if (r->options.rate == 0)
 		r->options.rate = RATE;
 	r->began_cpu_ns = process_cpu_ns();
@@ -218,6 +219,8 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 	uint64_t until = dt_clock_ns() + (uint64_t)(DT_MAX(seconds, 0.0) * (double)NS_PER_S);
 	int rc, left;
 
+	if (!r->members) /* others are waited for: this time counts */
+		r->gone_ns = 0;
 	if (r->ended_ns) {
 		dt_members_left(r, ended, context);
 		return 0;
@@ -242,7 +245,7 @@ int dt_record_tend(struct dt_recording *r, double seconds, dt_record_ended_fn *e
 		now = dt_clock_ns();
 		if (rc < 0 || now >= until || !r->members)
 			break;
-		if (nanosleep(&(struct timespec){.tv_nsec = (long)DT_MIN(until - now, (uint64_t)STEP_NS)}, NULL) < 0)
+		if (dt_ends_await(r, DT_MIN(until - now, (uint64_t)STEP_NS)))
 			break; /* a signal */
 	}
 	return rc < 0 ? fail_collecting(rc, err) : 0;
@@ -317,12 +320,12 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 	int rc = 0;
 
 	if (!r->ended_ns) {
-		uint64_t asked_ns = dt_clock_ns();
+		uint64_t asked_ns = dt_clock_ns(), gone_ns = dt_ends_last(r);
 
 		/* One that hangs and holds a thread of a process is not waited for: our end is what lets that go. */
 		r->hangs = dt_crew_hangs(r->crew) || !dt_crew_stop(r->crew);
 		/* While one was waited for that does not come back nobody looked at anything. */
-		r->ended_ns = r->hangs || dt_members_any_left(r) ? asked_ns : dt_clock_ns();
+		r->ended_ns = gone_ns ? gone_ns : r->hangs || dt_members_any_left(r) ? asked_ns : dt_clock_ns();
 		free_spare_files(r);
 		rc = dt_crew_drain(r->crew, r->collector);
 		if (rc == 0)
@@ -353,6 +356,8 @@ void dt_record_free(struct dt_recording *r)
 		return;
 	free_spare_files(r);
 	give_turns_back(r);
+	if (r->ends >= 0)
+		close(r->ends);
 	if (r->crew && !r->hangs)
 		r->hangs = !dt_crew_stop(r->crew);
 	if (r->hangs) /* what the thread that hangs may still touch is never freed */

@@ -16,6 +16,8 @@ struct dt_member {
 	struct dt_subject *subject; /* the crew's, as long as target is there */
 	uint64_t lost_ns;           /* since when it is asked for */
 	struct dt_error err;        /* why it was not found the last time */
+	int end;                    /* tells that it has ended, -1: nothing does */
+	uint64_t gone_ns;           /* when it has, 0: it is not known to */
 	struct dt_member *next;
 };
 
@@ -34,6 +36,8 @@ struct dt_recording {
 	uint64_t began_boot_ns;
 	char boot[DT_BOOT_ID]; /* of this kernel; "": clocks of others cannot be compared with ours */
 	uint64_t ended_ns;     /* 0: it goes on */
+	uint64_t gone_ns;      /* when the last process ended, 0: there is one, or others are waited for since */
+	int ends;              /* tells of members that have ended: recording_ends.c; -1: nothing does */
 	uint64_t flushed_ns, retried_ns;
 	int spare[DT_SPARE_FILES]; /* descriptors that processes cannot use up: results are to be written at the end */
 	bool short_turns;          /* the calling thread has short time slices for it */
@@ -51,6 +55,16 @@ bool dt_members_any_left(const struct dt_recording *recording);
 
 /* Asks again for those that became another program. */
 void dt_members_retry(struct dt_recording *recording, dt_record_ended_fn *ended, void *context);
+
+/* The end of a member is noticed from now on; until it is forgotten. */
+void dt_ends_watch(struct dt_recording *recording, struct dt_member *member);
+void dt_ends_forget(struct dt_member *member);
+
+/* Sleeps for so long, at most for a second, or until a member ends. True if a signal came. */
+bool dt_ends_await(struct dt_recording *recording, uint64_t ns);
+
+/* When the last process ended, by dt_clock_ns(); 0: one is still there, or it is not known. */
+uint64_t dt_ends_last(struct dt_recording *recording);
 
 void dt_members_release(struct dt_recording *recording);
 

@@ -75,7 +75,7 @@ static struct dt_member *new_member(int pid, struct dt_error *err)
 	if (!member)
 		dt_fail(err, DT_EMEMORY, "out of memory");
 	else
-		member->pid = pid;
+		*member = (struct dt_member){.pid = pid, .end = -1};
 	return member;
 }
 
@@ -83,6 +83,8 @@ static void enter(struct dt_recording *r, struct dt_member *member)
 {
 	member->next = r->members;
 	r->members = member;
+	r->gone_ns = 0;
+	dt_ends_watch(r, member);
 }
 
 static uint64_t wait_of(double seconds)
@@ -149,6 +151,9 @@ static void drop(struct dt_recording *r, struct dt_member *member)
 		link = &(*link)->next;
 	if (*link)
 		*link = member->next;
+	if (!r->members && (member->gone_ns || member->err.code == DT_EENDED || member->err.code == DT_ENOTFOUND))
+		r->gone_ns = member->gone_ns ? member->gone_ns : dt_clock_ns();
+	dt_ends_forget(member);
 	free(member);
 }
 
@@ -175,7 +180,8 @@ static void release(struct dt_member *member)
 /* A process has come back from the crew. */
 static int let_go(struct dt_recording *r, struct dt_subject *subject, struct dt_member *member)
 {
-	uint64_t last_ns = subject->last_ns ? subject->last_ns - r->began_ns : 0;
+	uint64_t end_ns = member->gone_ns ? member->gone_ns : subject->last_ns;
+	uint64_t last_ns = end_ns ? end_ns - r->began_ns : 0;
 	int rc = dt_collector_leave(r->collector, member->number, last_ns);
 
 	if (subject->left)
@@ -247,7 +253,7 @@ void dt_members_retry(struct dt_recording *r, dt_record_ended_fn *ended, void *c
 		int rc;
 
 		next = member->next;
-		if (member->target || (!all && now - member->lost_ns > HASTE_NS))
+		if (member->target || (!all && !member->gone_ns && now - member->lost_ns > HASTE_NS))
 			continue;
 		rc = join(r, member, BECOME_NS, &member->err);
 		if (rc == 0 || (comes_back(rc) && now - member->lost_ns < BECOMING_NS))
@@ -265,6 +271,7 @@ void dt_members_release(struct dt_recording *r)
 	for (member = r->members; member; member = next) {
 		next = member->next;
 		release(member);
+		dt_ends_forget(member);
 		free(member);
 	}
 	r->members = NULL;

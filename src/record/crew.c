@@ -90,6 +90,12 @@ void dt_crew_add(struct dt_crew *crew, struct dt_subject *subject)
 	dt_watcher_add(crew->all.list[0], subject);
 }
 
+void dt_crew_let_go(struct dt_crew *crew)
+{
+	for (size_t i = 0; i < crew->all.count; i++)
+		dt_watcher_let_go(crew->all.list[i]);
+}
+
 static void forget(struct dt_crew *crew, const struct dt_subject *subject)
 {
 	struct dt_subject **link = &crew->subjects;

@@ -20,6 +20,9 @@ int dt_crew_new(const struct dt_watcher_options *options, uint64_t began_ns, str
 /* Hands a process over. */
 void dt_crew_add(struct dt_crew *crew, struct dt_subject *subject);
 
+/* Those that are dt_subject.gone are given back soon, however rarely they are looked at. */
+void dt_crew_let_go(struct dt_crew *crew);
+
 /* Collects what was told, and makes another thread where one is missing. *ended: processes that have ended or cannot be
  * looked at any more, linked by next; they are the caller's. So are those that are dt_subject.left, to be left alone:
  * the thread that looks at them hangs, and another one has its other processes. 0, -ENOMEM, -EAGAIN (no other thread

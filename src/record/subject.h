@@ -57,6 +57,7 @@ struct dt_subject {
 	_Atomic uint64_t spent_ns; /* CPU time, as far as it was seen */
 	atomic_bool first;         /* is it with the first thread of the crew? */
 	atomic_bool back;          /* it is to go there */
+	atomic_bool gone;          /* the process has ended: it is given back before the next look */
 
 	bool left; /* who looks at it does not come back: it, its code and its err are to be left alone for ever */
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/util.h"
@@ -14,7 +15,6 @@
 
 #define RING_BYTES  ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
 #define MOST_BYTES  ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
-#define PERCH_RATE  5000.0             /* above, we would take the CPU away from the target */
 #define PERCH_REST  4                  /* times as long as a round in a perch took there is none */
 #define LONG_PART   8                  /* of the time from one look to the next: a look that takes long */
 #define NS_PER_S    1000000000u
@@ -75,7 +75,7 @@ static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 
 static bool is_called(struct dt_watcher *w)
 {
-	return atomic_load(&w->quit) || atomic_load(&w->inbox);
+	return atomic_load(&w->quit) || atomic_load(&w->inbox) || atomic_load(&w->parts);
 }
 
 /* A thread that is to stop and has not is let go as soon as it has: until then, or the instant, nobody sleeps for long.
@@ -97,7 +97,7 @@ static void sleep_until(struct dt_watcher *w, uint64_t when)
 	struct timespec at = {.tv_sec = (time_t)(when / NS_PER_S), .tv_nsec = (long)(when % NS_PER_S)};
 	int rc = 0;
 
-	if (w->subjects && w->options.rate > PERCH_RATE && when < dt_clock_ns() + NEAR_NS) {
+	if (w->subjects && w->options.rate > DT_PERCH_RATE && when < dt_clock_ns() + NEAR_NS) {
 		while (dt_clock_ns() < when)
 			;
 		return;
@@ -142,6 +142,27 @@ static bool greet(struct dt_watcher *w, uint64_t *due)
 	return dt_clock_ns() < *due;
 }
 
+/* Who has ended is not looked at any more. */
+static void part(struct dt_watcher *w)
+{
+	struct dt_subject **link = &w->subjects;
+
+	if (!atomic_load_explicit(&w->parts, memory_order_relaxed) || !atomic_exchange(&w->parts, false))
+		return;
+	while (*link) {
+		struct dt_subject *subject = *link;
+
+		if (!atomic_load(&subject->gone)) {
+			link = &subject->next;
+			continue;
+		}
+		*link = subject->next;
+		subject->code = dt_fail(&subject->err, DT_EENDED, "process %d ended", subject->pid);
+		dt_image_pool_lend(subject->pool, NULL);
+		dt_watcher_push(&w->outbox, subject);
+	}
+}
+
 static void tell_seat(struct dt_watcher *w)
 {
 	atomic_store(&w->seat_why, w->seat.why);
@@ -174,7 +195,10 @@ static void watch_seat(struct dt_watcher *w)
 	if (w->seat.kind == DT_SEAT_BESIDE || late * SEAT_LATE < rounds)
 		return;
 	if (w->seat.kind == DT_SEAT_SLICE)
-		dt_seat_lower(&w->seat, DT_SEAT_BESIDE, "with a short time slice we came too late too often");
+		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
+			      strstr(w->seat.why, DT_RIGHT) ? DT_WHY_LATE ", and there is no right to a real-time "
+									  "priority (" DT_RIGHT ")"
+							    : DT_WHY_LATE);
 	else if (real_time)
 		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
 			      "the target has a real-time priority, and kept us from its CPU");
@@ -219,10 +243,10 @@ static void *watch(void *argument)
 	uint64_t due, last, next;
 
 	w->tid = gettid();
-	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= PERCH_RATE,
-		     w->options.rate <= PERCH_RATE);
-	if (w->options.perch && w->options.rate > PERCH_RATE)
-		w->seat.why = "at more than 5,000 samples per second there is no perch";
+	dt_seat_take(&w->seat, w->options.perch && !w->options.pause_always && w->options.rate <= DT_PERCH_RATE,
+		     w->options.rate <= DT_PERCH_RATE);
+	if (w->options.perch && w->options.rate > DT_PERCH_RATE)
+		w->seat.why = DT_WHY_RATE;
 	if (w->options.pause_always)
 		w->seat.why = "threads are to be stopped instead";
 	tell_seat(w);
@@ -233,6 +257,7 @@ static void *watch(void *argument)
 		if (due > w->slept_ns || !w->subjects)
 			sleep_until(w, due);
 		dt_stop_poll(&w->stop);
+		part(w);
 		if (greet(w, &due) || !w->subjects)
 			continue;
 		last = dt_watcher_round(w, due);
@@ -315,6 +340,12 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 void dt_watcher_add(struct dt_watcher *w, struct dt_subject *subject)
 {
 	dt_watcher_push(&w->inbox, subject);
+	call(w);
+}
+
+void dt_watcher_let_go(struct dt_watcher *w)
+{
+	atomic_store(&w->parts, true);
 	call(w);
 }
 

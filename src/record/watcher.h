@@ -8,6 +8,15 @@
 
 #include "record/subject.h"
 
+/* Samples per second: above, we would take the CPU away from the target. And what is told then of a perch that was
+ * asked for. */
+#define DT_PERCH_RATE 5000.0
+#define DT_WHY_RATE   "at more than 5,000 samples per second there is no perch"
+
+/* That a word about a seat speaks of where the right to a real-time priority would make it a better one. */
+#define DT_RIGHT    "CAP_SYS_NICE"
+#define DT_WHY_LATE "with a short time slice we came too late too often"
+
 struct dt_watcher_options {
 	double rate;       /* instants per second */
 	bool perch;        /* may a perch be taken? */
@@ -32,6 +41,9 @@ int dt_watcher_new(const struct dt_watcher_options *options, uint64_t began_ns, 
 
 /* Hands a process over, which was met (dt_subject_meet()). It is looked at from the next instant on. */
 void dt_watcher_add(struct dt_watcher *watcher, struct dt_subject *subject);
+
+/* Those that are dt_subject.gone are not looked at any more: they are among dt_watcher_ended() soon. */
+void dt_watcher_let_go(struct dt_watcher *watcher);
 
 /* Processes that have ended, or cannot be looked at any more, linked by next; NULL: none. They are the caller's. All
  * that was told of them is in the rings of those that had them. */

@@ -46,6 +46,7 @@ struct dt_watcher {
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */
 	pthread_cond_t called;
 	atomic_bool quit;
+	atomic_bool parts; /* some of its processes are gone */
 	struct dt_event ended;
 	struct dt_watcher_held held, looked;
 	pid_t tid;

@@ -9,6 +9,7 @@
 #include "format/units.h"
 #include "golden.h"
 #include "profile_example.h"
+#include "record/watcher.h"
 
 static void render_to(FILE *out, const struct dt_profile *profile, const struct dt_view_options *options,
 		      const struct dt_profile_render *render)
@@ -291,6 +292,101 @@ static void test_fewer_rounds(void **state)
 	}
 }
 
+static void set_rung(struct dt_profile *profile, double rate, uint64_t rounds, const char *rung, const char *why)
+{
+	struct dt_profile_meta meta = *dt_profile_meta(profile);
+
+	meta.rate = rate;
+	meta.quality.rounds = rounds;
+	meta.rung = example_string(profile, rung);
+	meta.rung_why = example_string(profile, why);
+	dt_profile_set_meta(profile, &meta);
+}
+
+/* A second run of the busy program, whose stack is not known. */
+static void add_unseen(struct dt_profile *profile, uint64_t ns)
+{
+	struct dt_profile_run run = {.start_ns = 10000 * EXAMPLE_MS - ns,
+				     .wall_ns = ns,
+				     .samples = 100,
+				     .thread = 1,
+				     .state = DT_STATE_RUNNING,
+				     .flags = DT_RUN_UNSEEN};
+
+	if (ns)
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+}
+
+/* Where the rate is why stacks are not proven the one is named at which they are, and no other. */
+static void test_too_high_a_rate(void **state)
+{
+	static const struct {
+		double rate;
+		uint64_t unseen, rounds;
+		const char *why;
+		bool told, slower;
+	} cases[] = {
+	    {10000, 5000, 71220, DT_WHY_RATE, true, false},
+	    {10000, 5000, 100000, DT_WHY_RATE, true, false},
+	    {10000, 0, 71220, DT_WHY_RATE, true, false},
+	    {10000, 0, 100000, DT_WHY_RATE, false, false},
+	    {10000, 5000, 71220, "no perch was asked for", false, true},
+	    {5000, 5000, 30000, "", false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, (10000 - cases[i].unseen) * EXAMPLE_MS);
+		struct golden golden;
+
+		set_rung(profile, cases[i].rate, cases[i].rounds, "beside, with pauses", cases[i].why);
+		add_unseen(profile, cases[i].unseen * EXAMPLE_MS);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_int_equal(strstr(golden.data, "'--rate 5000' is the highest at which they can be proven") !=
+				     NULL,
+				 cases[i].told);
+		assert_int_equal(strstr(golden.data, "asks for as many as there can be") != NULL, cases[i].slower);
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
+/* If the right to a real-time priority is missing, and that may be why it is not good, what gives it is said. */
+static void test_a_right_is_missing(void **state)
+{
+	static const struct {
+		uint64_t unseen;
+		const char *why, *program, *line;
+	} cases[] = {
+	    {500, "no right to a real-time priority (CAP_SYS_NICE)", "/usr/local/bin/darter",
+	     "darter: 'sudo setcap cap_sys_nice+ep /usr/local/bin/darter'\n"},
+	    {5000, DT_WHY_LATE ", and there is no right to a real-time priority (CAP_SYS_NICE)", NULL,
+	     "darter: 'sudo setcap cap_sys_nice+ep \"$(command -v darter)\"'\n"},
+	    {0, "no right to a real-time priority (CAP_SYS_NICE)", NULL, NULL},
+	    {5000, DT_WHY_LATE, NULL, NULL},
+	    {5000, "this cgroup has no real-time budget (cpu.rt_runtime_us)", NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, (10000 - cases[i].unseen) * EXAMPLE_MS);
+		struct golden golden;
+
+		set_rung(profile, 100, 1000, "perch, short time slice", cases[i].why);
+		add_unseen(profile, cases[i].unseen * EXAMPLE_MS);
+		render_to(golden_begin(&golden), profile, NULL,
+			  &(struct dt_profile_render){.program = cases[i].program});
+		assert_int_equal(fclose(golden.out), 0);
+		if (cases[i].line)
+			assert_non_null(strstr(golden.data, cases[i].line));
+		else
+			assert_null(strstr(golden.data, "setcap"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* What tells two rows apart stays: the name of a function rather than that of its file, and the process of a thread. */
 static void test_short_names(void **state)
 {
@@ -335,16 +431,21 @@ static void test_absent(void **state)
 	static const struct {
 		uint64_t from, to; /* ms of 10 s */
 		const char *words;
+		double rate; /* 0: 100 */
 	} cases[] = {
 	    {4000, 10000, "\nIn the first 4.00 s there was no Python that could be looked at: that is in no row.\n"},
 	    {4000, 9000, "\nIn the first 4.00 s and the last 1.00 s there was no Python that could be looked at"},
 	    {10, 1000, "\nIn the last 9.00 s there was no Python"},
 	    {10, 9990, NULL},
+	    /* Until the next look nobody knows: at one a second that is long. */
+	    {10, 9000, NULL, 1},
+	    {10, 4000, "\nIn the last 6.00 s there was no Python", 1},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < DT_COUNT(cases); i++) {
 		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 0);
+		struct dt_profile_meta meta = *dt_profile_meta(profile);
 		struct dt_profile_run run = {.start_ns = cases[i].from * EXAMPLE_MS,
 					     .wall_ns = (cases[i].to - cases[i].from) * EXAMPLE_MS,
 					     .samples = 1000,
@@ -352,6 +453,8 @@ static void test_absent(void **state)
 					     .state = DT_STATE_RUNNING};
 		struct golden golden;
 
+		meta.rate = cases[i].rate ? cases[i].rate : meta.rate;
+		dt_profile_set_meta(profile, &meta);
 		assert_int_equal(dt_profile_add_run(profile, &run), 0);
 		render_to(golden_begin(&golden), profile, NULL, NULL);
 		assert_int_equal(fclose(golden.out), 0);
@@ -359,6 +462,44 @@ static void test_absent(void **state)
 			assert_non_null(strstr(golden.data, cases[i].words));
 		else
 			assert_null(strstr(golden.data, "there was no Python"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
+/* The rate is that of the time in which there was a thread, which may have been another one later. */
+static void test_rate(void **state)
+{
+	static const struct {
+		uint64_t first, second; /* ms of 10 s, the second one is at the end */
+		uint64_t rounds;
+		const char *words;
+	} cases[] = {
+	    {7500, 0, 750, "100.0 of 100 rounds a second\n"},    {7500, 0, 600, "80.0 of 100 rounds a second\n"},
+	    {4000, 6000, 990, "99.0 of 100 rounds a second\n"},  {7000, 8000, 1000, "100.0 of 100 rounds a second\n"},
+	    {2000, 3000, 500, "100.0 of 100 rounds a second\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, cases[i].first * EXAMPLE_MS);
+		struct dt_profile_meta meta = *dt_profile_meta(profile);
+		struct dt_profile_thread other = {.process = 1, .tid = 13, .name = example_string(profile, "later")};
+		struct dt_profile_run run = {.start_ns = (10000 - cases[i].second) * EXAMPLE_MS,
+					     .wall_ns = cases[i].second * EXAMPLE_MS,
+					     .samples = 1,
+					     .state = DT_STATE_RUNNING};
+		struct golden golden;
+
+		meta.quality.rounds = cases[i].rounds;
+		dt_profile_set_meta(profile, &meta);
+		if (cases[i].second) {
+			assert_int_equal(dt_profile_add_thread(profile, &other, &run.thread), 0);
+			assert_int_equal(dt_profile_add_run(profile, &run), 0);
+		}
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].words));
 		free(golden.data);
 		dt_profile_free(profile);
 	}
@@ -483,13 +624,23 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_example),      cmocka_unit_test(test_little_to_say),
-	    cmocka_unit_test(test_hostile_meta), cmocka_unit_test(test_fits),
-	    cmocka_unit_test(test_units),        cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_limits),       cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_many_threads), cmocka_unit_test(test_absent),
-	    cmocka_unit_test(test_short_names),  cmocka_unit_test(test_few_samples),
-	    cmocka_unit_test(test_fewer_rounds), cmocka_unit_test(test_cpu_time_of_waiting),
+	    cmocka_unit_test(test_example),
+	    cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_hostile_meta),
+	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_rate),
+	    cmocka_unit_test(test_too_high_a_rate),
+	    cmocka_unit_test(test_a_right_is_missing),
+	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_many_threads),
+	    cmocka_unit_test(test_absent),
+	    cmocka_unit_test(test_short_names),
+	    cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_fewer_rounds),
+	    cmocka_unit_test(test_cpu_time_of_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,86 @@
+/*
+ * The end of a process, as the kernel tells it (pidfd): at the moment, however rarely it is looked at. It is from then
+ * on that there is nothing to record. Where the kernel does not tell, the looks find out, and it is asked more often.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "lib/recording.h"
+
+#define NS_PER_MS    UINT64_C(1000000)
+#define SOON_NS      NS_PER_MS        /* until one that has ended is given back by who looks at it */
+#define BLIND_NS     (20 * NS_PER_MS) /* where the kernel does not tell */
+#define MOST_AT_ONCE 64
+
+void dt_ends_watch(struct dt_recording *r, struct dt_member *member)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = member};
+
+	member->end = r->ends < 0 ? -1 : (int)syscall(SYS_pidfd_open, member->pid, 0);
+	if (member->end < 0 && r->ends >= 0 && errno == ESRCH) {
+		member->gone_ns = dt_clock_ns();
+	} else if (member->end >= 0 && epoll_ctl(r->ends, EPOLL_CTL_ADD, member->end, &event) < 0) {
+		close(member->end);
+		member->end = -1;
+	}
+}
+
+void dt_ends_forget(struct dt_member *member)
+{
+	if (member->end >= 0)
+		close(member->end);
+	member->end = -1;
+}
+
+/* How long may be slept: who has ended is to come back, and who cannot be watched is asked for. */
+static uint64_t most_ns(const struct dt_recording *r, uint64_t ns)
+{
+	for (const struct dt_member *member = r->members; member; member = member->next)
+		ns = DT_MIN(ns, member->gone_ns ? SOON_NS : member->end < 0 ? BLIND_NS : ns);
+	return ns;
+}
+
+/* Takes note of those that have ended. How many, or -1 if a signal came. */
+static int take_note(struct dt_recording *r, int timeout_ms)
+{
+	struct epoll_event events[MOST_AT_ONCE];
+	int count = epoll_wait(r->ends, events, MOST_AT_ONCE, timeout_ms);
+	uint64_t now = dt_clock_ns();
+
+	for (int i = 0; i < count; i++) {
+		struct dt_member *member = events[i].data.ptr;
+
+		member->gone_ns = now;
+		if (member->subject)
+			atomic_store(&member->subject->gone, true);
+	}
+	if (count > 0)
+		dt_crew_let_go(r->crew);
+	return count;
+}
+
+bool dt_ends_await(struct dt_recording *r, uint64_t ns)
+{
+	ns = most_ns(r, ns);
+	if (r->ends >= 0)
+		return take_note(r, (int)((ns + NS_PER_MS - 1) / NS_PER_MS)) < 0;
+	return nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL) < 0;
+}
+
+uint64_t dt_ends_last(struct dt_recording *r)
+{
+	uint64_t last_ns = r->gone_ns;
+
+	for (int left = 1; r->ends >= 0 && left;)
+		left = take_note(r, 0) > 0;
+	for (const struct dt_member *member = r->members; member; member = member->next) {
+		if (!member->gone_ns)
+			return 0;
+		last_ns = DT_MAX(last_ns, member->gone_ns);
+	}
+	return last_ns;
+}
