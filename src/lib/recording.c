@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/epoll.h>
 
 #include "base/util.h"
 #include "sample/holding.h"
@@ -147,7 +146,7 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 	if (!r)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	r->options = *options;
-	r->ends = epoll_create1(EPOLL_CLOEXEC);
+	dt_ends_open(r);
 	if (r->options.rate == 0)
 		r->options.rate = RATE;
 	r->began_cpu_ns = process_cpu_ns();
@@ -162,7 +161,8 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 	r->collector = r->profile && r->enlister ? dt_collector_new(r->profile, NULL) : NULL;
 	rc = r->collector ? dt_writer_new(options->fd, r->profile, &r->writer, err)
 			  : dt_fail(err, DT_EMEMORY, "out of memory");
-	watching = (struct dt_watcher_options){.rate = r->options.rate,
+	watching = (struct dt_watcher_options){.bell = r->bell,
+					       .rate = r->options.rate,
 					       .perch = !options->no_perch,
 					       .pause = options->pause != DT_PAUSE_NEVER,
 					       .pause_always = options->pause == DT_PAUSE_ALWAYS};
@@ -356,12 +356,11 @@ void dt_record_free(struct dt_recording *r)
 		return;
 	free_spare_files(r);
 	give_turns_back(r);
-	if (r->ends >= 0)
-		close(r->ends);
 	if (r->crew && !r->hangs)
 		r->hangs = !dt_crew_stop(r->crew);
 	if (r->hangs) /* what the thread that hangs may still touch is never freed */
 		return;
+	dt_ends_close(r);
 	dt_members_release(r);
 	dt_enlister_free(r->enlister);
 	dt_crew_free(r->crew);

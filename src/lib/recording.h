@@ -38,6 +38,7 @@ struct dt_recording {
 	uint64_t ended_ns;     /* 0: it goes on */
 	uint64_t gone_ns;      /* when the last process ended, 0: there is one, or others are waited for since */
 	int ends;              /* tells of members that have ended: recording_ends.c; -1: nothing does */
+	int bell;              /* and of processes that are given back */
 	uint64_t flushed_ns, retried_ns;
 	int spare[DT_SPARE_FILES]; /* descriptors that processes cannot use up: results are to be written at the end */
 	bool short_turns;          /* the calling thread has short time slices for it */
@@ -55,6 +56,9 @@ bool dt_members_any_left(const struct dt_recording *recording);
 
 /* Asks again for those that became another program. */
 void dt_members_retry(struct dt_recording *recording, dt_record_ended_fn *ended, void *context);
+
+void dt_ends_open(struct dt_recording *recording);
+void dt_ends_close(struct dt_recording *recording);
 
 /* The end of a member is noticed from now on; until it is forgotten. */
 void dt_ends_watch(struct dt_recording *recording, struct dt_member *member);

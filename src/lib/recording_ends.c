@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,27 @@
 #define SOON_NS      NS_PER_MS        /* until one that has ended is given back by who looks at it */
 #define BLIND_NS     (20 * NS_PER_MS) /* where the kernel does not tell */
 #define MOST_AT_ONCE 64
+
+/* Each may fail: it is asked for instead. */
+void dt_ends_open(struct dt_recording *r)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+
+	r->ends = epoll_create1(EPOLL_CLOEXEC);
+	r->bell = r->ends < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->bell >= 0)
+		epoll_ctl(r->ends, EPOLL_CTL_ADD, r->bell, &event);
+}
+
+/* When nobody is left who could ring. */
+void dt_ends_close(struct dt_recording *r)
+{
+	if (r->ends >= 0)
+		close(r->ends);
+	if (r->bell >= 0)
+		close(r->bell);
+	r->ends = r->bell = -1;
+}
 
 void dt_ends_watch(struct dt_recording *r, struct dt_member *member)
 {
@@ -36,11 +58,12 @@ void dt_ends_forget(struct dt_member *member)
 	member->end = -1;
 }
 
-/* How long may be slept: who has ended is to come back, and who cannot be watched is asked for. */
+/* How long may be slept: who has ended is to come back, who has become another program is asked for, and so is who
+ * cannot be watched. */
 static uint64_t most_ns(const struct dt_recording *r, uint64_t ns)
 {
 	for (const struct dt_member *member = r->members; member; member = member->next)
-		ns = DT_MIN(ns, member->gone_ns ? SOON_NS : member->end < 0 ? BLIND_NS : ns);
+		ns = DT_MIN(ns, member->gone_ns ? SOON_NS : !member->target || member->end < 0 ? BLIND_NS : ns);
 	return ns;
 }
 
@@ -53,7 +76,12 @@ static int take_note(struct dt_recording *r, int timeout_ms)
 
 	for (int i = 0; i < count; i++) {
 		struct dt_member *member = events[i].data.ptr;
+		eventfd_t rung;
 
+		if (!member) {
+			eventfd_read(r->bell, &rung);
+			continue;
+		}
 		member->gone_ns = now;
 		if (member->subject)
 			atomic_store(&member->subject->gone, true);

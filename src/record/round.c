@@ -328,8 +328,7 @@ uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 			dt_watcher_hand_on(next, subject);
 			continue;
 		}
-		dt_image_pool_lend(subject->pool, NULL);
-		dt_watcher_push(&w->outbox, subject);
+		dt_watcher_give_back(w, subject);
 	}
 	sit_down(&m, home);
 	return due_ns;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "base/util.h"
@@ -37,6 +38,14 @@ void dt_watcher_push(_Atomic(struct dt_subject *) *box, struct dt_subject *subje
 	do
 		subject->next = first;
 	while (!atomic_compare_exchange_weak(box, &first, subject));
+}
+
+void dt_watcher_give_back(struct dt_watcher *w, struct dt_subject *subject)
+{
+	dt_image_pool_lend(subject->pool, NULL);
+	dt_watcher_push(&w->outbox, subject);
+	if (w->options.bell >= 0)
+		eventfd_write(w->options.bell, 1);
 }
 
 /* Those that have come, linked by next. */
@@ -158,8 +167,7 @@ static void part(struct dt_watcher *w)
 		}
 		*link = subject->next;
 		subject->code = dt_fail(&subject->err, DT_EENDED, "process %d ended", subject->pid);
-		dt_image_pool_lend(subject->pool, NULL);
-		dt_watcher_push(&w->outbox, subject);
+		dt_watcher_give_back(w, subject);
 	}
 }
 
@@ -415,8 +423,7 @@ bool dt_watcher_stop(struct dt_watcher *w)
 		struct dt_subject *subject = w->subjects;
 
 		w->subjects = subject->next;
-		dt_image_pool_lend(subject->pool, NULL);
-		dt_watcher_push(&w->outbox, subject);
+		dt_watcher_give_back(w, subject);
 	}
 	return true;
 }

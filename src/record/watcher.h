@@ -18,6 +18,7 @@
 #define DT_WHY_LATE "with a short time slice we came too late too often"
 
 struct dt_watcher_options {
+	int bell;          /* an eventfd that is written to when a process is given back; -1: none */
 	double rate;       /* instants per second */
 	bool perch;        /* may a perch be taken? */
 	bool pause;        /* may threads be stopped? */

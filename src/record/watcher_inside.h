@@ -75,6 +75,7 @@ void dt_watcher_keep(struct dt_watcher *watcher);
 void dt_watcher_hand_on(struct dt_watcher *to, struct dt_subject *subject);
 
 /* Puts a process into a box. */
+void dt_watcher_give_back(struct dt_watcher *w, struct dt_subject *subject);
 void dt_watcher_push(_Atomic(struct dt_subject *) *box, struct dt_subject *subject);
 
 #endif

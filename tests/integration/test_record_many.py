@@ -246,3 +246,35 @@ def test_a_process_that_does_not_let_itself_be_looked_at():
             recorder.end()
             assert processes(here / "a.darter") == {other.pid}
         assert os.path.exists(f"/proc/{stuck.pid}")
+
+
+EXECS = """
+import os, sys, time
+def level(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: pass
+left = int(sys.argv[1])
+if left == 3:
+    print("ready", flush=True)
+    sys.stdin.readline()
+level(0.3)
+if left: os.execv(sys.executable, [sys.executable, "-S", sys.argv[0], str(left - 1)])
+"""
+
+
+@alone
+def test_a_program_that_becomes_itself_again():
+    """Each time it is asked for at once, and not when darter would have woken anyway."""
+    with folder() as here:
+        script = here / "execs.py"
+        script.write_text(EXECS)
+        with subprocess.Popen([*SYSTEM.argv, "-S", script, "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+            assert program.stdout.readline() == "ready\n"
+            with Recorder(["-q", "-o", "a.darter", program.pid], here) as recorder:
+                wait_recorded(here / "a.darter", program.pid)
+                program.stdin.write("\n")
+                program.stdin.flush()
+                recorder.end(None)
+        worked = sum(weight for path, weight in stacks(here / "a.darter") if any(frame.startswith("level ") for frame in path))
+    assert 700000 < worked < 1300000, worked  # of 1.2 s
+
