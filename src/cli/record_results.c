@@ -128,8 +128,13 @@ static int rename_output(struct dt_record_run *run, struct dt_error *err)
 {
 	bool claimed;
 
+	int code;
+
 	dt_signals_not_at_once();
 	claimed = dt_record_claim_name(run);
+	code = dt_result_replaceable(run->output, err);
+	if (code)
+		return code;
 	if (dt_result_take(run->data.path, run->data.fd, run->output) < 0) {
 		if (claimed)
 			give_up_name(run);

@@ -90,6 +90,28 @@ def test_a_result_is_on_the_disk_before_it_gets_its_name(extension):
         assert calls == ["fsync", "rename"], calls
 
 
+def test_two_recordings_to_one_file():
+    """The second one ends while the first one goes on: neither is lost, and both say the truth."""
+    with target(SYSTEM, "hum.py") as program, folder() as here, folder() as there:
+        output, part = here / "a.darter", here / "a.darter.part.darter"
+        with Recorder(["-o", output, program.pid], there) as first:
+            wait_recorded(output, program.pid)
+            before = output.stat().st_ino
+            done = darter("record", "-d", "0.2", "-o", output, program.pid, check=1)
+            assert f"'{output}' is not replaced: another darter is still recording to it" in done.stderr, done.stderr
+            assert f"The recording is kept in {part}." in done.stderr and "written to" not in done.stderr, done.stderr
+            assert darter("report", part, check=0).stderr == "" and "spin" in functions(part)
+            # Nor by who writes it anew.
+            done = darter("report", part, "-f", "darter", "-o", output, check=1)
+            assert "is not replaced" in done.stderr and names(here) == {output.name, part.name}, done.stderr
+            first.end()
+            assert f"written to {output}\n" in first.errors, first.errors
+        assert output.stat().st_ino == before and darter("report", output, check=0).stderr == ""
+        # It has ended: the next one replaces it.
+        darter("record", "-q", "-d", "0.2", "-o", output, program.pid, check=0)
+        assert output.stat().st_ino != before and names(here) == {output.name, part.name}
+
+
 def test_devices_and_pipes_are_written_to():
     with target(SYSTEM, "hum.py") as program, folder() as here:
         env = {"TMPDIR": str(here)}
