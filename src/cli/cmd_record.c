@@ -166,7 +166,6 @@ static int run(void *options)
 	struct dt_error err;
 	int code;
 
-	dt_signals_begin();
 	code = check(o, &err);
 	if (code) {
 		dt_report(&o->showing.selecting.common, &err);
@@ -306,6 +305,7 @@ const struct dt_command dt_command_record = {
     .argument = argument,
     .meant = meant,
     .program = program,
+    .notes_signals = true,
     .run = run,
     .exits = &exits,
 };
