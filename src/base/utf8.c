@@ -194,3 +194,19 @@ void dt_escape_cut(struct dt_buf *buf, const char *text, size_t columns)
 		left -= size;
 	}
 }
+
+void dt_cut(struct dt_buf *buf, const char *text, size_t most)
+{
+	static const char ellipsis[] = "…";
+	size_t length = strnlen(text, most + 1), end = most - strlen(ellipsis), back = 0;
+
+	if (length <= most) {
+		dt_buf_append(buf, text, length);
+		return;
+	}
+	while (back < 3 && back < end && (text[end - back] & 0xc0) == 0x80)
+		back++;
+	/* What has no beginning within four bytes is no character anyway. */
+	dt_buf_append(buf, text, (text[end - back] & 0xc0) == 0x80 ? end : end - back);
+	dt_buf_puts(buf, ellipsis);
+}

@@ -23,6 +23,10 @@ size_t dt_utf8_next(const char *text, size_t length, uint32_t *code);
 void dt_escape(struct dt_buf *buf, const char *text);
 void dt_escape_part(struct dt_buf *buf, const char *text, size_t length);
 
+/* Appends text as it is, but no more than so many bytes (at least 3) of it: cut between characters, with an ellipsis
+ * behind. No more than that is looked at, however long it is. */
+void dt_cut(struct dt_buf *buf, const char *text, size_t most);
+
 /* Columns that well-formed, escaped text takes on a terminal. */
 size_t dt_columns(const char *text);
 size_t dt_columns_part(const char *text, size_t length);

@@ -166,7 +166,6 @@ static int run(void *options)
 	struct dt_error err;
 	int code;
 
-	dt_signals_begin();
 	code = check(o, &err);
 	if (code) {
 		dt_report(&o->showing.selecting.common, &err);
@@ -307,6 +306,7 @@ const struct dt_command dt_command_record = {
     .argument = argument,
     .meant = meant,
     .program = program,
+    .notes_signals = true,
     .run = run,
     .exits = &exits,
 };

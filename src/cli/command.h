@@ -72,6 +72,7 @@ struct dt_command {
 	void (*meant)(char *const *words, int count, struct dt_error *err);
 	/* The words behind "--" are a program and its arguments, ended by NULL as argv is; NULL: they are arguments. */
 	int (*program)(void *options, char *const *words, int count, struct dt_error *err);
+	bool notes_signals;           /* from the very beginning (signals.h): they end what run() does, in its way */
 	int (*run)(void *options);    /* returns the exit code */
 	const struct dt_exits *exits; /* NULL: 0, 1 and 2 alone */
 };

@@ -97,6 +97,8 @@ static int run(const struct dt_command *command, int count, char *const *words)
 	if (command->defaults)
 		command->defaults(options);
 	code = dt_parse(command, count, words, options, &err);
+	if (code && command->notes_signals)
+		dt_signals_give_up();
 	if (code == DT_PARSE_HELP) {
 		dt_help_command(command, stdout, dt_terminal_columns(STDOUT_FILENO));
 		return DT_EXIT_OK;
@@ -115,6 +117,9 @@ int main(int argc, char **argv)
 	int code;
 
 	dt_signals_main();
+	command = dt_command_by_name(name);
+	if (command && command->notes_signals)
+		dt_signals_begin();
 #ifdef M_ARENA_MAX
 	/* Our threads work one after the other: a heap for each would only cost time. */
 	mallopt(M_ARENA_MAX, 1);
@@ -124,8 +129,7 @@ int main(int argc, char **argv)
 		return dt_output_end(DT_EXIT_OK);
 	}
 	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
-		name = dt_command_version.name;
-	command = dt_command_by_name(name);
+		command = &dt_command_version;
 	code = dt_output_end(command ? run(command, argc - 2, argv + 2) : no_such_command(argc - 1, argv + 1));
 	/* All is written. A thread that is blocked for good keeps nothing from ending but what is run at exit: a
 	 * checker for leaks would wait for it. */

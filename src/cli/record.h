@@ -60,10 +60,17 @@ int dt_data_open(struct dt_data *data, const char *output, bool recording, struc
 /* Takes all that was written to another place, and goes on there. DT_ERUNTIME if there is none. */
 int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, struct dt_error *err);
 
+/* True if there is a file of that name, and it is this one: others may remove or rename it while it is written. */
+bool dt_data_named(const struct dt_data *data);
+
+/* Gives data that has lost its name another one, beside the output if that is possible, and copies all that was
+ * written. recording: which goes on there; NULL: it has ended. DT_ERUNTIME if there is no place. */
+int dt_data_name_again(struct dt_data *data, const char *output, struct dt_recording *recording);
+
 /* A directory where something may be written that is on another disk than the data; NULL: there is none. */
 const char *dt_data_other_folder(const struct dt_data *data);
 
-void dt_data_remove(struct dt_data *data);  /* the file, too */
+void dt_data_remove(struct dt_data *data);  /* the file, too, if it still has its name */
 void dt_data_release(struct dt_data *data); /* the file stays */
 
 /* ---- progress (record_progress.c) ---- */

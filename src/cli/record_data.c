@@ -198,6 +198,26 @@ const char *dt_data_other_folder(const struct dt_data *data)
 	return NULL;
 }
 
+/* Copies all that was written; recording: which goes on there, NULL: it has ended. False: the other file is removed. */
+static bool go_on_in(struct dt_data *data, struct dt_data *other, struct dt_recording *recording)
+{
+	bool good = copy(data->fd, other->fd);
+
+	if (good && recording) {
+		dt_record_resume(recording, other->fd);
+		good = dt_record_flush(recording, NULL) == 0;
+		if (!good)
+			dt_record_resume(recording, data->fd);
+	}
+	if (!good) {
+		dt_data_remove(other);
+		return false;
+	}
+	dt_data_remove(data);
+	*data = *other;
+	return true;
+}
+
 int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, struct dt_error *err)
 {
 	const char *folder;
@@ -205,28 +225,37 @@ int dt_data_elsewhere(struct dt_data *data, struct dt_recording *recording, stru
 	for (size_t i = 0; (folder = place(i)); i++) {
 		struct dt_data other = {.fd = -1};
 
-		if (!*folder || on_same_disk(data, folder) || open_in(&other, folder) < 0)
+		/* A file without a name may have been removed to make room. */
+		if (!*folder || (on_same_disk(data, folder) && dt_data_named(data)) || open_in(&other, folder) < 0)
 			continue;
-		if (!copy(data->fd, other.fd)) {
-			dt_data_remove(&other);
-			continue;
-		}
-		dt_record_resume(recording, other.fd);
-		if (dt_record_flush(recording, NULL) < 0) {
-			dt_record_resume(recording, data->fd);
-			dt_data_remove(&other);
-			continue;
-		}
-		dt_data_remove(data);
-		*data = other;
-		return 0;
+		if (go_on_in(data, &other, recording))
+			return 0;
 	}
 	return dt_fail(err, DT_ERUNTIME, "there is no other place for the recording");
 }
 
+bool dt_data_named(const struct dt_data *data)
+{
+	return data->path && dt_result_is(data->path, data->fd);
+}
+
+int dt_data_name_again(struct dt_data *data, const char *output, struct dt_recording *recording)
+{
+	struct dt_data other = {.fd = -1};
+	const char *folder;
+
+	if (output && !dt_result_special(output) && open_beside(&other, output) == 0 &&
+	    go_on_in(data, &other, recording))
+		return 0;
+	for (size_t i = 0; (folder = place(i)); i++)
+		if (*folder && open_in(&other, folder) == 0 && go_on_in(data, &other, recording))
+			return 0;
+	return DT_ERUNTIME;
+}
+
 void dt_data_remove(struct dt_data *data)
 {
-	if (data->path)
+	if (dt_data_named(data))
 		unlink(data->path);
 	dt_data_release(data);
 }

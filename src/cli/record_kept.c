@@ -127,8 +127,14 @@ void dt_record_tell_kept(const struct dt_record_run *run, bool refused, struct d
 	struct dt_buf line = DT_BUF_INIT;
 	bool good;
 
+	if (!dt_data_named(&run->data)) {
+		dt_hint(err, "The recording is lost: '%.400s' was removed, and there is no other place for it",
+			run->data.path);
+		return;
+	}
 	dt_buf_puts(&line, "darter report ");
-	good = put_path(&line, run->data.path) && put_result(&line, run, refused) &&
+	/* What was too large for us will be again: the summary is shown. */
+	good = put_path(&line, run->data.path) && (err->code == DT_EMEMORY || put_result(&line, run, refused)) &&
 	       put_view(&line, &run->command->showing.view);
 	dt_hint(err, "The recording is kept in %s%s", run->data.path, good ? ". This shows it:" : "");
 	if (good && !line.failed)

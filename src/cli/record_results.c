@@ -142,8 +142,13 @@ static int rename_output(struct dt_record_run *run, struct dt_error *err)
 {
 	bool claimed;
 
+	int code;
+
 	dt_signals_not_at_once();
 	claimed = dt_record_claim_name(run);
+	code = dt_result_replaceable(run->output, err);
+	if (code)
+		return code;
 	if (dt_result_take(run->data.path, run->data.fd, run->output) < 0) {
 		if (claimed)
 			give_up_name(run);
@@ -175,6 +180,30 @@ static int write_stdout(struct dt_record_run *run, struct dt_error *err)
 	return dt_output_explain(err);
 }
 
+/* Who removes or renames a file does not expect that it is written on without a name. The recording goes on under
+ * another one; NULL: it has ended. Without any place it is still read from the open file. */
+static void find_name(struct dt_record_run *run, struct dt_recording *recording)
+{
+	dt_auto_free char *lost = NULL;
+
+	if (dt_data_named(&run->data))
+		return;
+	lost = run->data.path ? strdup(run->data.path) : NULL;
+	if (dt_data_name_again(&run->data, run->output, recording) == 0)
+		dt_record_tell(run, "'%.400s' was removed or renamed meanwhile: the recording is written anew",
+			       lost ? lost : "the file");
+	if (!recording)
+		guard(run, NULL); /* it speaks of the name */
+}
+
+/* True if the data is the result, and has its name. */
+static bool is_written(struct dt_record_run *run, struct dt_recording *recording)
+{
+	if (run->data.final)
+		find_name(run, recording);
+	return run->data.final && dt_data_named(&run->data);
+}
+
 void dt_record_write_now(struct dt_record_run *run)
 {
 	struct dt_error err = {0};
@@ -185,7 +214,7 @@ void dt_record_write_now(struct dt_record_run *run)
 		dt_record_tell(run, "there is no file to write to before the end");
 	else if (code == 0 && run->to_stdout)
 		code = write_stdout(run, &err);
-	else if (code == 0 && !run->data.final)
+	else if (code == 0 && !is_written(run, run->recording))
 		code = write_output(run, false, &err);
 	/* The recording goes on behind what was read. */
 	lseek(run->data.fd, 0, SEEK_END);
@@ -285,6 +314,7 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 	bool whole = end(run);
 	int code;
 
+	find_name(run, NULL);
 	dt_record_status(run->recording, &status);
 	if (status.holds)
 		leave(run);
@@ -294,7 +324,7 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 	}
 	if (run->to_stdout)
 		code = write_stdout(run, &err);
-	else if (run->data.final)
+	else if (is_written(run, NULL))
 		code = 0;
 	else if (is_recording(run))
 		code = rename_output(run, &err);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file_lock.h"
 #include "base/shell.h"
 #include "base/util.h"
 
@@ -88,6 +89,26 @@ static char *behind_links(const char *path)
 	return real ? real : strdup(path);
 }
 
+int dt_result_replaceable(const char *path, struct dt_error *err)
+{
+	/* It may be a pipe by now: nothing is waited for. */
+	dt_auto_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || !dt_file_locked(fd))
+		return 0;
+	dt_fail(err, DT_ERUNTIME, "'%.400s' is not replaced: another darter is still recording to it", path);
+	dt_hint(err, "give each recording a file of its own, with '-o FILE'");
+	return DT_ERUNTIME;
+}
+
+bool dt_result_is(const char *path, int fd)
+{
+	struct stat named, open;
+
+	return fstat(fd, &open) == 0 && stat(path, &named) == 0 && named.st_dev == open.st_dev &&
+	       named.st_ino == open.st_ino;
+}
+
 int dt_result_take(const char *from, int fd, const char *path)
 {
 	dt_auto_free char *real = behind_links(path);
@@ -96,6 +117,8 @@ int dt_result_take(const char *from, int fd, const char *path)
 		return -ENOMEM;
 	if (dt_result_special(real))
 		return -EINVAL;
+	if (!dt_result_is(from, fd))
+		return -ENOENT;
 	/* Where it may not be set, by who does not own the file, it stays as it is. */
 	if (fchmod(fd, mode_for(real)) < 0 && errno != EPERM)
 		return -errno;
@@ -179,16 +202,18 @@ int dt_result_commit(struct dt_result_file *result, struct dt_error *err)
 		why = errno;
 	}
 	result->file = NULL;
-	if (good && result->temporary && rename(result->temporary, result->path) < 0) {
+	if (good && result->temporary)
+		code = dt_result_replaceable(result->path, err);
+	if (good && !code && result->temporary && rename(result->temporary, result->path) < 0) {
 		good = false;
 		why = errno;
 	}
 	if (!good)
 		code = cannot_write(result->path, why, err);
-	else
+	if (!code) {
 		free(result->temporary);
-	if (good)
 		result->temporary = NULL;
+	}
 	dt_result_abandon(result);
 	return code;
 }

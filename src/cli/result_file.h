@@ -29,12 +29,19 @@ int dt_result_name(struct dt_result_file *result, const char *path, struct dt_er
 /* What is said if it could not be written, and what can be done; why: an errno. Returns DT_ERUNTIME. */
 int dt_result_fail(const struct dt_result_file *result, int why, struct dt_error *err);
 
+/* Whether there is a file of that name that another darter is still writing. 0, or DT_ERUNTIME: it must not be
+ * replaced, its recording would be lost. */
+int dt_result_replaceable(const char *path, struct dt_error *err);
+
 /* It is whole. On failure it is abandoned. */
 int dt_result_commit(struct dt_result_file *result, struct dt_error *err);
 
 /* Makes a result of a file that is whole, and open as fd, by giving it the name. 0, or -errno where that is not
- * possible: it is on another disk, or the result is no ordinary file. */
+ * possible: it is on another disk, or has no name any more, or the result is no ordinary file. */
 int dt_result_take(const char *from, int fd, const char *path);
+
+/* Whether it is this open file that has the name: it may have been removed, renamed or replaced since. */
+bool dt_result_is(const char *path, int fd);
 
 /* Takes away what was written. Does nothing after a commit. */
 void dt_result_abandon(struct dt_result_file *result);

@@ -157,6 +157,12 @@ void dt_signals_restore(void)
 	sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
+void dt_signals_give_up(void)
+{
+	dt_signals_restore();
+	dt_signals_main();
+}
+
 void dt_signals_hand_on(pid_t program)
 {
 	handed_on = program;

@@ -8,11 +8,16 @@
 /* First of all: a reader that goes away ends us quietly, whoever started us may have ignored that. */
 void dt_signals_main(void);
 
-/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are only noted, also where they were blocked; SIGHUP stays ignored
- * where it is (nohup), the others do not. SIGUSR1 is noted, too. A reader that goes away, and a file that may not grow,
- * are errors of a write. A signal ends a sleep, and nothing else: a write that waits goes on. Stops by the terminal
- * come when nothing is held (standing.h). */
+/* First of all where signals are noted, before anything that takes time: who starts us may send one at once. From now
+ * on SIGINT, SIGTERM, SIGHUP and SIGQUIT are only noted, also where they were blocked; SIGHUP stays ignored where it is
+ * (nohup), the others do not. SIGUSR1 is noted, too. A reader that goes away, and a file that may not grow, are errors
+ * of a write. A signal ends a sleep, and nothing else: a write that waits goes on. Stops by the terminal come when
+ * nothing is held (standing.h). */
 void dt_signals_begin(void);
+
+/* Nothing is begun that they would end: they do to us again what they do to any command. One that has been noted is
+ * passed over: a word on what was wrong is about to be said, and we end by ourselves. */
+void dt_signals_give_up(void);
 
 /* In a child, before exec: everything as it was when we were started. */
 void dt_signals_restore(void);

@@ -19,7 +19,8 @@
 
 struct slice {
 	uint32_t location;
-	const char *text; /* of a slice that is no frame: a mark or a state */
+	uint32_t left_out; /* a slice in place of so many frames */
+	const char *text;  /* of a slice that is no frame: a mark or a state */
 };
 
 struct track {
@@ -40,7 +41,7 @@ struct trace {
 	bool *process_named;
 	struct slice *wanted; /* by the run that is being written */
 	uint32_t room;
-	struct dt_buf words;
+	struct dt_buf words; /* of a name, or of the path of a file */
 	int code;
 };
 
@@ -122,7 +123,7 @@ static void put_name(struct trace *t, const struct track *track, const char *wha
 	begin_event(t, "M", track);
 	dt_json_text(&t->json, "name", what);
 	dt_json_object(&t->json, "args");
-	dt_json_text(&t->json, "name", name);
+	dt_json_text(&t->json, "name", dt_shown(name, DT_NAME_SHOWN, &t->words));
 	dt_json_object_end(&t->json);
 	dt_json_object_end(&t->json);
 }
@@ -144,9 +145,24 @@ static void name_track(struct trace *t, uint32_t id, struct track *track)
 
 static struct dt_frame_words slice_words(struct trace *t, const struct slice *slice)
 {
-	if (slice->text)
-		return (struct dt_frame_words){.name = slice->text, .file = ""};
-	return dt_frame_words(t->view, slice->location, &t->words);
+	struct dt_frame_words words = {.name = slice->text, .file = ""};
+
+	if (slice->left_out) {
+		dt_buf_clear(&t->words);
+		dt_left_out_words(slice->left_out, &t->words);
+		words.name = t->words.data;
+	} else if (!slice->text) {
+		words = dt_frame_words(t->view, slice->location, &t->words);
+	}
+	words.name = dt_shown(words.name, DT_NAME_SHOWN, &t->words);
+	return words;
+}
+
+static const char *category(const struct slice *slice, enum dt_function_kind kind)
+{
+	if (slice->text || slice->left_out || kind == DT_FUNCTION_MARK)
+		return "state";
+	return kind == DT_FUNCTION_NATIVE ? "native" : "python";
 }
 
 static void put_begin(struct trace *t, const struct track *track, const struct slice *slice, uint64_t at)
@@ -156,15 +172,12 @@ static void put_begin(struct trace *t, const struct track *track, const struct s
 	begin_event(t, "B", track);
 	dt_json_micros(&t->json, "ts", at);
 	dt_json_text(&t->json, "name", words.name);
-	dt_json_text(&t->json, "cat",
-		     slice->text || words.kind == DT_FUNCTION_MARK ? "state"
-		     : words.kind == DT_FUNCTION_NATIVE            ? "native"
-								   : "python");
+	dt_json_text(&t->json, "cat", category(slice, words.kind));
 	if (*words.file) {
 		uint32_t line = dt_profile_function_at(t->profile, function_of(t, slice->location))->first_line;
 
 		dt_json_object(&t->json, "args");
-		dt_json_text(&t->json, "file", words.file);
+		dt_json_text(&t->json, "file", dt_shown(words.file, DT_PATH_SHOWN, &t->words));
 		if (line)
 			dt_json_number(&t->json, "line", line);
 		dt_json_object_end(&t->json);
@@ -175,7 +188,7 @@ static void put_begin(struct trace *t, const struct track *track, const struct s
 /* Ends all slices but the outer `keep` ones. The format does without the names here, but not all programs do. */
 static void close_to(struct trace *t, struct track *track, uint32_t keep)
 {
-	while (track->count > keep) {
+	while (track->count > keep && !ferror(t->json.out)) {
 		track->count--;
 		begin_event(t, "E", track);
 		dt_json_micros(&t->json, "ts", track->end);
@@ -230,16 +243,30 @@ static uint32_t want(struct trace *t, const struct dt_profile_run *run)
 	size_t count;
 	const uint32_t *frames = dt_view_frames(t->view, run->stack, &count);
 	const char *texts[] = {dt_run_mark(run, count), state_text(t, run)};
+	const struct dt_depth shown = dt_depth_shown(count);
 	uint32_t wanted = 0;
 
-	if (!make_room(t, &t->wanted, &t->room, (uint32_t)(count + DT_COUNT(texts))))
+	if (!make_room(t, &t->wanted, &t->room, (uint32_t)(shown.outer + 1 + shown.inner + DT_COUNT(texts))))
 		return 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < shown.outer; i++)
+		t->wanted[wanted++] = (struct slice){.location = frames[i]};
+	if (shown.left_out)
+		t->wanted[wanted++] = (struct slice){.left_out = (uint32_t)shown.left_out};
+	for (size_t i = count - shown.inner; i < count; i++)
 		t->wanted[wanted++] = (struct slice){.location = frames[i]};
 	for (size_t i = 0; i < DT_COUNT(texts); i++)
 		if (texts[i])
 			t->wanted[wanted++] = (struct slice){.text = texts[i]};
 	return wanted;
+}
+
+static bool same_slice(const struct trace *t, const struct slice *was, const struct slice *is)
+{
+	if (was->left_out || is->left_out)
+		return was->left_out == is->left_out;
+	if (was->text && is->text)
+		return was->text == is->text || strncmp(was->text, is->text, DT_NAME_SHOWN) == 0;
+	return !was->text && !is->text && function_of(t, was->location) == function_of(t, is->location);
 }
 
 /* How many open slices go on: see above. Their lines become those of the new frames. */
@@ -252,9 +279,7 @@ static uint32_t goes_on(const struct trace *t, struct track *track, uint32_t wan
 		struct slice *was = &track->open[same];
 		const struct slice *is = &t->wanted[same];
 
-		if (!was->text != !is->text || (is->text && strcmp(was->text, is->text) != 0))
-			break;
-		if (!is->text && function_of(t, was->location) != function_of(t, is->location))
+		if (!same_slice(t, was, is))
 			break;
 		moved = was->location != is->location;
 		was->location = is->location;

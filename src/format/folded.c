@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "format/profile_formats.h"
+#include "format/profile_words.h"
 #include "format/text.h"
 
 struct writer {
@@ -64,7 +65,28 @@ static void put_label(struct writer *w, const struct dt_node *node)
 	w->ends[node->depth] = w->line.length;
 }
 
-static int put_line(struct writer *w, uint64_t own)
+static bool put_part(const struct writer *w, const char *part, size_t length)
+{
+	return fwrite(part, 1, length, w->out) == length;
+}
+
+/* All labels down to this depth; of a very deep stack the outer and the inner ones. */
+static bool put_labels(struct writer *w, uint32_t depth)
+{
+	struct dt_depth shown = dt_depth_shown(depth);
+	size_t from;
+
+	if (!shown.left_out)
+		return put_part(w, w->line.data, w->line.length);
+	dt_buf_clear(&w->scratch);
+	dt_left_out_words(shown.left_out, &w->scratch);
+	from = w->ends[depth - shown.inner];
+	return put_part(w, w->line.data, w->ends[shown.outer]) && fputc(';', w->out) != EOF &&
+	       put_part(w, w->scratch.data, w->scratch.length) &&
+	       put_part(w, w->line.data + from, w->line.length - from);
+}
+
+static int put_line(struct writer *w, uint32_t depth, uint64_t own)
 {
 	uint64_t before = w->written_ns, after, count;
 
@@ -74,12 +96,9 @@ static int put_line(struct writer *w, uint64_t own)
 	count = after / 1000 - before / 1000;
 	if (!count)
 		return 0;
-	if (w->line.failed)
+	if (w->line.failed || w->scratch.failed)
 		return DT_EMEMORY;
-	if (fwrite(w->line.data, 1, w->line.length, w->out) != w->line.length ||
-	    fprintf(w->out, " %" PRIu64 "\n", count) < 0)
-		return DT_ERUNTIME;
-	return 0;
+	return put_labels(w, depth) && fprintf(w->out, " %" PRIu64 "\n", count) > 0 ? 0 : DT_ERUNTIME;
 }
 
 /* The node after this one, going down first; 0 at the end. */
@@ -105,7 +124,7 @@ static int put_tree(struct writer *w)
 	for (uint32_t at = after(&w->tree, 0); at && !code; at = after(&w->tree, at)) {
 		put_label(w, &w->tree.nodes[at]);
 		if (w->tree.nodes[at].own)
-			code = put_line(w, w->tree.nodes[at].own);
+			code = put_line(w, w->tree.nodes[at].depth, w->tree.nodes[at].own);
 	}
 	if (!code && (fflush(w->out) || ferror(w->out)))
 		code = DT_ERUNTIME;

@@ -5,6 +5,7 @@
 
 #include "base/numbers.h"
 #include "base/short_command.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "format/summary.h"
 #include "format/text.h"
@@ -20,7 +21,9 @@ struct dt_frame_words dt_frame_words(const struct dt_view *view, uint32_t locati
 
 	if (function->kind == DT_FUNCTION_MARK) {
 		dt_buf_clear(scratch);
-		dt_buf_printf(scratch, "[%s]", name);
+		dt_buf_putc(scratch, '[');
+		dt_cut(scratch, name, DT_NAME_SHOWN - 2);
+		dt_buf_putc(scratch, ']');
 		name = scratch->data;
 	}
 	return (struct dt_frame_words){
@@ -30,6 +33,36 @@ struct dt_frame_words dt_frame_words(const struct dt_view *view, uint32_t locati
 	    .line = dt_view_line(view, location),
 	    .kind = function->kind,
 	};
+}
+
+const char *dt_shown(const char *text, size_t most, struct dt_buf *room)
+{
+	struct dt_buf cut = DT_BUF_INIT;
+
+	if (strnlen(text, most + 1) <= most)
+		return text;
+	dt_cut(&cut, text, most);
+	dt_buf_clear(room);
+	dt_buf_append(room, cut.data, cut.length);
+	room->failed |= cut.failed;
+	dt_buf_release(&cut);
+	return room->data;
+}
+
+struct dt_depth dt_depth_shown(size_t frames)
+{
+	const size_t outer = DT_DEPTH_SHOWN - DT_DEPTH_SHOWN / 10, inner = DT_DEPTH_SHOWN - 1 - outer;
+
+	if (frames <= DT_DEPTH_SHOWN)
+		return (struct dt_depth){.outer = frames};
+	return (struct dt_depth){.outer = outer, .left_out = frames - outer - inner, .inner = inner};
+}
+
+void dt_left_out_words(size_t frames, struct dt_buf *out)
+{
+	dt_buf_puts(out, "[… ");
+	dt_thousands(out, frames);
+	dt_buf_puts(out, " frames]");
 }
 
 const char *dt_run_mark(const struct dt_profile_run *run, size_t frames)
@@ -68,7 +101,7 @@ void dt_title_words(const struct dt_view *view, const struct dt_profile_render *
 	}
 	first = dt_profile_process_at(profile, 1);
 	if (first->command)
-		dt_buf_puts(out, dt_command_program(dt_profile_text(profile, first->command)));
+		dt_cut(out, dt_command_program(dt_profile_text(profile, first->command)), DT_NAME_SHOWN);
 	else
 		dt_buf_printf(out, "process %d", first->pid);
 	if (count > 1)

@@ -14,8 +14,23 @@ struct dt_frame_words {
 	enum dt_function_kind kind;
 };
 
-/* The texts are the profile's, or in scratch (which is cleared before) where they are put together: "[native]". */
+/* The texts are the profile's, or in scratch (which is cleared before) where they are put together: "[native]". They
+ * may be very long, but for those that are put together: see dt_shown(). */
 struct dt_frame_words dt_frame_words(const struct dt_view *view, uint32_t location, struct dt_buf *scratch);
+
+/* A text as it is, or cut to so many bytes, in room (which is cleared before, and may hold the text itself). */
+const char *dt_shown(const char *text, size_t most, struct dt_buf *room);
+
+/* What a format that has all frames of a stack shows of a very deep one: the outer and the inner ones, and one in place
+ * of those between, which says how many that are. It is so deep that no program loses anything unless it calls itself
+ * without end; what a hostile one makes of it stays small. */
+#define DT_DEPTH_SHOWN 10000
+struct dt_depth {
+	size_t outer, left_out, inner;
+};
+struct dt_depth dt_depth_shown(size_t frames);
+/* "[… 55,536 frames]" */
+void dt_left_out_words(size_t frames, struct dt_buf *out);
 
 /* What is said of a run inside of or instead of so many frames; NULL: nothing. Always something if there are none. */
 const char *dt_run_mark(const struct dt_profile_run *run, size_t frames);

@@ -20,7 +20,9 @@ struct scope {
 	struct dt_json json;
 	struct dt_profile_counts counts;
 	uint32_t *index; /* of each location, its place in the table of frames + 1; 0: not used yet */
-	uint32_t *used;  /* the other way round: what is at each place; for marks counts.locations + 1 + their number */
+	uint32_t *used;  /* the other way round: what is at each place; for marks counts.locations + 1 + their number,
+			    for  frames that are left out MOST_MARKS + how many they are instead */
+	uint32_t *left_out; /* of each number of frames that are left out, its place + 1; 0: not used yet */
 	uint32_t frames;
 	const char *marks[MOST_MARKS];
 	uint32_t mark_place[MOST_MARKS];
@@ -76,14 +78,29 @@ static uint32_t place_of(struct scope *s, uint32_t location)
 	return s->index[location] - 1;
 }
 
+static uint32_t place_of_left_out(struct scope *s, size_t frames)
+{
+	if (!s->left_out[frames]) {
+		s->used[s->frames++] = s->counts.locations + 1 + MOST_MARKS + (uint32_t)frames;
+		s->left_out[frames] = s->frames;
+	}
+	return s->left_out[frames] - 1;
+}
+
 static void put_sample(struct scope *s, const struct dt_profile_run *run)
 {
+	struct dt_depth shown;
 	size_t count;
 	const uint32_t *frames = dt_view_frames(s->view, run->stack, &count);
 	const char *mark = dt_run_mark(run, count);
 
+	shown = dt_depth_shown(count);
 	dt_json_array(&s->json, NULL);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < shown.outer; i++)
+		dt_json_number(&s->json, NULL, place_of(s, frames[i]));
+	if (shown.left_out)
+		dt_json_number(&s->json, NULL, place_of_left_out(s, shown.left_out));
+	for (size_t i = count - shown.inner; i < count; i++)
 		dt_json_number(&s->json, NULL, place_of(s, frames[i]));
 	if (mark)
 		dt_json_number(&s->json, NULL, place_of_mark(s, mark));
@@ -113,7 +130,7 @@ static void put_profile(struct scope *s, const char *name, uint32_t thread, uint
 	dt_json_number(&s->json, "startValue", 0);
 	dt_json_number(&s->json, "endValue", sum);
 	dt_json_array(&s->json, "samples");
-	for (size_t i = s->first[thread]; i < s->first[thread + 1]; i++)
+	for (size_t i = s->first[thread]; i < s->first[thread + 1] && !ferror(s->json.out); i++)
 		if (dt_view_weight(s->view, &runs[s->order[i]]))
 			put_sample(s, &runs[s->order[i]]);
 	dt_json_array_end(&s->json);
@@ -136,7 +153,7 @@ static void put_profiles(struct scope *s)
 	uint32_t heaviest = 0, count = 0;
 
 	dt_json_array(&s->json, "profiles");
-	for (uint32_t thread = 1; thread <= s->counts.threads; thread++) {
+	for (uint32_t thread = 1; thread <= s->counts.threads && !ferror(s->json.out); thread++) {
 		uint64_t sum = weigh(s, thread);
 
 		if (!sum)
@@ -156,25 +173,36 @@ static void put_profiles(struct scope *s)
 	dt_json_number(&s->json, "activeProfileIndex", heaviest);
 }
 
+static void put_frame(struct scope *s, uint32_t what)
+{
+	struct dt_frame_words words;
+
+	if (what > s->counts.locations + MOST_MARKS) {
+		dt_buf_clear(&s->words);
+		dt_left_out_words(what - s->counts.locations - 1 - MOST_MARKS, &s->words);
+		dt_json_text(&s->json, "name", s->words.data);
+		return;
+	}
+	if (what > s->counts.locations) {
+		dt_json_text(&s->json, "name", s->marks[what - s->counts.locations - 1]);
+		return;
+	}
+	words = dt_frame_words(s->view, what, &s->words);
+	dt_json_text(&s->json, "name", dt_shown(words.name, DT_NAME_SHOWN, &s->words));
+	if (*words.file)
+		dt_json_text(&s->json, "file", dt_shown(words.file, DT_PATH_SHOWN, &s->words));
+	if (words.line)
+		dt_json_number(&s->json, "line", words.line);
+}
+
 static void put_frames(struct scope *s)
 {
 	putc('\n', s->json.out);
 	dt_json_object(&s->json, "shared");
 	dt_json_array(&s->json, "frames");
-	for (uint32_t i = 0; i < s->frames; i++) {
-		struct dt_frame_words words;
-
+	for (uint32_t i = 0; i < s->frames && !ferror(s->json.out); i++) {
 		dt_json_object(&s->json, NULL);
-		if (s->used[i] > s->counts.locations) {
-			dt_json_text(&s->json, "name", s->marks[s->used[i] - s->counts.locations - 1]);
-		} else {
-			words = dt_frame_words(s->view, s->used[i], &s->words);
-			dt_json_text(&s->json, "name", words.name);
-			if (*words.file)
-				dt_json_text(&s->json, "file", words.file);
-			if (words.line)
-				dt_json_number(&s->json, "line", words.line);
-		}
+		put_frame(s, s->used[i]);
 		dt_json_object_end(&s->json);
 	}
 	dt_json_array_end(&s->json);
@@ -206,14 +234,16 @@ static int speedscope_render(struct dt_view *view, const struct dt_profile_rende
 	int code = sort_runs(&s);
 
 	s.index = calloc((size_t)s.counts.locations + 1, sizeof(*s.index));
-	s.used = calloc((size_t)s.counts.locations + MOST_MARKS, sizeof(*s.used));
-	if (!s.index || !s.used)
+	s.left_out = calloc(DT_PROFILE_DEPTH + 1, sizeof(*s.left_out));
+	s.used = calloc((size_t)s.counts.locations + MOST_MARKS + DT_PROFILE_DEPTH + 1, sizeof(*s.used));
+	if (!s.index || !s.used || !s.left_out)
 		code = DT_EMEMORY;
 	if (!code) {
 		put_document(&s, render);
 		code = ferror(out) ? DT_ERUNTIME : s.words.failed ? DT_EMEMORY : 0;
 	}
 	free(s.index);
+	free(s.left_out);
 	free(s.used);
 	free(s.first);
 	free(s.order);

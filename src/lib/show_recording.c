@@ -5,12 +5,15 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/util.h"
+#include "format/bounded.h"
 #include "format/units.h"
 #include "profile/file.h"
 #include "profile/view.h"
 
-#define WORTH_A_WORD 10 /* a tenth of all time */
+#define WORTH_A_WORD 10                  /* a tenth of all time */
+#define MOST_OUTPUT  ((uint64_t)2 << 30) /* bytes: more than programs that show such files can open */
 
 /* A recording that was not ended was cut off by a kill or a full disk: all that was written before is there. */
 static void warn(const char *name, const struct dt_file_state *state, char warning[DT_WARNING_SIZE])
@@ -58,15 +61,36 @@ static int write_anew(struct dt_profile *profile, FILE *out, struct dt_error *er
 	return rc;
 }
 
+static int fail_large(const struct dt_profile_format *format, struct dt_error *err)
+{
+	dt_fail(err, DT_EMEMORY, "as %s this recording would be larger than %u GiB", format->name,
+		(unsigned)(MOST_OUTPUT >> 30));
+	dt_hint(err,
+		"svg and text stay small, whatever was recorded; --main-thread, --thread-name, --hide and --function "
+		"show less of it");
+	return DT_EMEMORY;
+}
+
 static int render_view(struct dt_view *view, const struct dt_profile_format *format,
 		       const struct dt_profile_render *render, FILE *out, struct dt_error *err)
 {
-	int rc = format->render(view, render, out);
+	struct dt_bounded bounded;
+	FILE *bound = dt_bounded_open(&bounded, out, MOST_OUTPUT);
+	int rc = bound ? format->render(view, render, bound) : DT_EMEMORY, why;
 
+	if (rc == 0 && fflush(bound))
+		rc = DT_ERUNTIME;
+	why = errno;
+	if (bound)
+		fclose(bound);
+	errno = why;
+	if (bounded.full)
+		return fail_large(format, err);
 	if (rc == DT_EMEMORY)
 		dt_fail(err, rc, "out of memory");
 	else if (rc < 0)
-		dt_fail(err, rc, "the output could not be written: %s", strerror(errno));
+		dt_fail(err, rc, "the output could not be written: %s", strerror(why));
+	errno = why;
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/short_command.h"
+#include "base/utf8.h"
 #include "profile/view_inside.h"
 
 static void put_thread(const struct dt_profile *profile, uint32_t id, struct dt_buf *out)
@@ -9,15 +10,19 @@ static void put_thread(const struct dt_profile *profile, uint32_t id, struct dt_
 	const struct dt_profile_thread *thread = dt_profile_thread_at(profile, id);
 
 	if (dt_profile_other(thread)) {
-		dt_buf_printf(out, "%s, %" PRIu64, dt_profile_text(profile, thread->name), thread->ident);
+		dt_cut(out, dt_profile_text(profile, thread->name), DT_NAME_SHOWN);
+		dt_buf_printf(out, ", %" PRIu64, thread->ident);
 		return;
 	}
 	if (thread->tid)
 		dt_buf_printf(out, "thread %" PRIu64, thread->tid);
 	else
 		dt_buf_printf(out, "thread 0x%" PRIx64, thread->ident);
-	if (thread->name)
-		dt_buf_printf(out, " \"%s\"", dt_profile_text(profile, thread->name));
+	if (!thread->name)
+		return;
+	dt_buf_puts(out, " \"");
+	dt_cut(out, dt_profile_text(profile, thread->name), DT_NAME_SHOWN);
+	dt_buf_putc(out, '"');
 }
 
 static void put_process(const struct dt_profile *profile, uint32_t id, struct dt_buf *out)
@@ -25,8 +30,10 @@ static void put_process(const struct dt_profile *profile, uint32_t id, struct dt
 	const struct dt_profile_process *process = dt_profile_process_at(profile, id);
 
 	dt_buf_printf(out, "process %" PRId32, process->pid);
-	if (process->command)
-		dt_buf_printf(out, " %s", dt_command_program(dt_profile_text(profile, process->command)));
+	if (!process->command)
+		return;
+	dt_buf_putc(out, ' ');
+	dt_cut(out, dt_command_program(dt_profile_text(profile, process->command)), DT_NAME_SHOWN);
 }
 
 static void put_frame(const struct dt_view *view, uint32_t location, struct dt_buf *out)
@@ -37,13 +44,16 @@ static void put_frame(const struct dt_view *view, uint32_t location, struct dt_b
 	const char *name = dt_profile_text(profile, function->name);
 
 	if (function->kind == DT_FUNCTION_MARK) {
-		dt_buf_printf(out, "[%s]", name);
+		dt_buf_putc(out, '[');
+		dt_cut(out, name, DT_NAME_SHOWN);
+		dt_buf_putc(out, ']');
 		return;
 	}
-	dt_buf_puts(out, name[0] ? name : "?");
+	dt_cut(out, name[0] ? name : "?", DT_NAME_SHOWN);
 	if (!function->file)
 		return;
-	dt_buf_printf(out, " (%s", dt_view_file(view, location));
+	dt_buf_puts(out, " (");
+	dt_cut(out, dt_view_file(view, location), DT_NAME_SHOWN);
 	if (line)
 		dt_buf_printf(out, ":%" PRIu32, line);
 	dt_buf_putc(out, ')');

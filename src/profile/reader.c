@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_lock.h"
 #include "base/hash.h"
 #include "base/util.h"
 #include "profile/decode.h"
 #include "profile/file.h"
-#include "profile/lock.h"
 #include "profile/pack.h"
 
 #define FIRST_WINDOW ((size_t)64 << 10)
@@ -302,7 +302,7 @@ int dt_profile_read(int fd, const char *name, struct dt_profile **profile, struc
 	struct reader reader = {.fd = fd, .name = name, .state = state};
 	int rc;
 
-	*state = (struct dt_file_state){.growing = file_locked(fd)};
+	*state = (struct dt_file_state){.growing = dt_file_locked(fd)};
 	reader.decoder.profile = dt_profile_new();
 	if (!reader.decoder.profile)
 		return fail_memory(&reader, err);

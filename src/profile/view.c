@@ -132,7 +132,9 @@ int dt_view_new(const struct dt_profile *profile, const struct dt_view_options *
 	made->thread_out = calloc((size_t)counts.threads + 1, sizeof(bool));
 	made->shown = calloc((size_t)counts.locations + 1, sizeof(uint32_t));
 	made->frames = malloc(DT_PROFILE_DEPTH * sizeof(uint32_t));
-	if (!made->thread_out || !made->shown || !made->frames)
+	made->path = malloc((DT_PROFILE_DEPTH + 1) * sizeof(uint32_t));
+	made->counts = calloc(DT_PROFILE_DEPTH + 1, sizeof(uint32_t));
+	if (!made->thread_out || !made->shown || !made->frames || !made->path || !made->counts)
 		code = no_memory(err);
 	else
 		code = choose_threads(made, err);
@@ -155,6 +157,8 @@ void dt_view_free(struct dt_view *view)
 	free(view->thread_out);
 	free(view->shown);
 	free(view->frames);
+	free(view->path);
+	free(view->counts);
 	free(view);
 }
 
@@ -210,18 +214,24 @@ uint64_t dt_view_hidden(const struct dt_view *view)
 
 const uint32_t *dt_view_frames(struct dt_view *view, uint32_t stack, size_t *count)
 {
-	size_t first = DT_PROFILE_DEPTH;
+	uint32_t depth = stack ? dt_profile_stack_at(view->profile, stack)->depth : 0, same = depth;
 
-	/* From the innermost one outwards, into the end of the buffer. */
-	while (stack && first) {
-		const struct dt_profile_stack *at = dt_profile_stack_at(view->profile, stack);
-
-		if (view->shown[at->location])
-			view->frames[--first] = view->shown[at->location];
-		stack = at->parent;
+	/* A stack has its outer frames in common with the one before, mostly: what is already there stays. */
+	while (same && (same > view->depth || view->path[same] != stack)) {
+		view->path[same--] = stack;
+		stack = dt_profile_stack_at(view->profile, stack)->parent;
 	}
-	*count = DT_PROFILE_DEPTH - first;
-	return view->frames + first;
+	while (same < depth) {
+		uint32_t shown = view->shown[dt_profile_stack_at(view->profile, view->path[same + 1])->location];
+
+		view->counts[same + 1] = view->counts[same] + (shown != 0);
+		if (shown)
+			view->frames[view->counts[same]] = shown;
+		same++;
+	}
+	view->depth = depth;
+	*count = view->counts[depth];
+	return view->frames;
 }
 
 uint32_t dt_view_line(const struct dt_view *view, uint32_t location)

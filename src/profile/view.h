@@ -77,8 +77,13 @@ struct dt_tree {
 int dt_tree_build(struct dt_view *view, struct dt_tree *tree, struct dt_error *err);
 void dt_tree_release(struct dt_tree *tree);
 
-/* The words of a node: "name (file.py:12)", "thread 12 \"name\"", "process 12 python app.py", "[torn]", "all". Not
- * escaped. */
+/* Bytes of a name that are shown, and of the path of a file: a target may call a function whatever it likes, and an
+ * output repeats it. */
+#define DT_NAME_SHOWN ((size_t)1 << 10)
+#define DT_PATH_SHOWN ((size_t)4 << 10)
+
+/* The words of a node: "name (file.py:12)", "thread 12 \"name\"", "process 12 python app.py", "[torn]", "all". Names in
+ * them are cut. Not escaped. */
 void dt_node_label(const struct dt_view *view, const struct dt_node *node, struct dt_buf *out);
 
 /* ---- tables: where the time goes ---- */

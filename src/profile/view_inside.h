@@ -11,7 +11,11 @@ struct dt_view {
 	bool *thread_out; /* by thread: filtered out */
 	uint32_t only;    /* 0: all others */
 	uint32_t *shown;  /* by location: the one that stands for it, 0 if it is hidden */
-	uint32_t *frames; /* room for the deepest stack */
+	/* What dt_view_frames() said last, each with room for the deepest stack. */
+	uint32_t *frames;
+	uint32_t *path;   /* by depth: the stacks that lead to it */
+	uint32_t *counts; /* by depth: how many frames are shown down to there */
+	uint32_t depth;   /* of that stack: so far the other two are true */
 	struct dt_short_names names;
 };
 

@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_lock.h"
 #include "base/hash.h"
 #include "base/util.h"
 #include "profile/encode.h"
 #include "profile/file.h"
 #include "profile/inside.h"
-#include "profile/lock.h"
 #include "profile/pack.h"
 
 /* What belongs to one file, and is put back as it was if the move to another one fails. */
@@ -96,7 +96,7 @@ static int begin_file(struct dt_writer *writer, int fd, struct dt_error *err)
 	int why;
 
 	writer->output = (struct output){.fd = fd, .end = find_end(fd), .key = head.key};
-	file_lock(fd);
+	dt_file_lock(fd);
 	dt_buf_clear(&writer->block);
 	file_put_head(&writer->block, &head);
 	if (writer->block.failed)
@@ -255,20 +255,20 @@ int dt_writer_move(struct dt_writer *writer, int fd, struct dt_error *err)
 		int why = errno;
 
 		cut_off(fd, start);
-		file_unlock(fd);
+		dt_file_unlock(fd);
 		writer->output = before;
 		errno = why;
 		return rc;
 	}
-	file_unlock(before.fd);
+	dt_file_unlock(before.fd);
 	settle(writer, true);
 	return 0;
 }
 
 void dt_writer_resume(struct dt_writer *writer, int fd)
 {
-	file_unlock(writer->output.fd);
-	file_lock(fd);
+	dt_file_unlock(writer->output.fd);
+	dt_file_lock(fd);
 	writer->output.fd = fd;
 	writer->output.end = find_end(fd);
 }
@@ -284,6 +284,6 @@ int dt_writer_end(struct dt_writer *writer, struct dt_error *err)
 	file_encode(&writer->encoder, writer->profile, &writer->output.cursor, &writer->payload);
 	rc = write_block(writer, FILE_END, err);
 	if (rc == 0)
-		file_unlock(writer->output.fd);
+		dt_file_unlock(writer->output.fd);
 	return rc;
 }

@@ -640,6 +640,39 @@ def test_who_joins_and_who_ends_is_told():
 # ---- signals ----
 
 
+def test_signals_are_noted_first_of_all():
+    """Before options are looked at: who starts darter may send one at once."""
+    need_program("strace")
+    with folder() as here:
+        darter("record", "--no-such-option", check=2, wrap=("strace", "-o", here / "trace"))
+        calls = re.findall(r"^(\w+)\((\w*)", (here / "trace").read_text(), re.M)
+    begin = calls.index(("rt_sigaction", "SIGPIPE"))
+    noted = [what for call, what in calls[begin + 1:] if call == "rt_sigaction"][:6:2]
+    assert noted == ["SIGINT", "SIGTERM", "SIGHUP"], calls
+    assert {call for call, _ in calls[begin:calls.index(("rt_sigprocmask", "SIG_UNBLOCK"))]} == {"rt_sigaction"}, calls
+
+
+@each([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_waits_for_us(number):
+    """It was sent before darter began: a recording ends at once, a mistake is told as ever, and help is shown."""
+    def prepare():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+        os.kill(os.getpid(), number)
+
+    def run(*words):
+        done = subprocess.run([DARTER, "record", *map(str, words)], capture_output=True, text=True, timeout=DEADLINE,
+                              preexec_fn=prepare, restore_signals=False)
+        return done.returncode, done.stdout, done.stderr
+
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        code, _, errors = run("-o", here / "a.svg", program.pid)
+        assert code in (0, 4), errors  # it may end before the first look
+    code, _, errors = run("--no-such-option")
+    assert code == 2 and errors.startswith("darter: 'darter record' has no option --no-such-option\n"), (code, errors)
+    code, shown, errors = run("--help")
+    assert code == 0 and "darter record" in shown and not errors, (code, errors)
+
+
 @each([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_and_write(number):
     def block():

@@ -90,6 +90,121 @@ def test_a_result_is_on_the_disk_before_it_gets_its_name(extension):
         assert calls == ["fsync", "rename"], calls
 
 
+def test_two_recordings_to_one_file():
+    """The second one ends while the first one goes on: neither is lost, and both say the truth."""
+    with target(SYSTEM, "hum.py") as program, folder() as here, folder() as there:
+        output, part = here / "a.darter", here / "a.darter.part.darter"
+        with Recorder(["-o", output, program.pid], there) as first:
+            wait_recorded(output, program.pid)
+            before = output.stat().st_ino
+            done = darter("record", "-d", "0.2", "-o", output, program.pid, check=1)
+            assert f"'{output}' is not replaced: another darter is still recording to it" in done.stderr, done.stderr
+            assert f"The recording is kept in {part}." in done.stderr and "written to" not in done.stderr, done.stderr
+            assert darter("report", part, check=0).stderr == "" and "spin" in functions(part)
+            # Nor by who writes it anew.
+            done = darter("report", part, "-f", "darter", "-o", output, check=1)
+            assert "is not replaced" in done.stderr and names(here) == {output.name, part.name}, done.stderr
+            first.end()
+            assert f"written to {output}\n" in first.errors, first.errors
+        assert output.stat().st_ino == before and darter("report", output, check=0).stderr == ""
+        # It has ended: the next one replaces it.
+        darter("record", "-q", "-d", "0.2", "-o", output, program.pid, check=0)
+        assert output.stat().st_ino != before and names(here) == {output.name, part.name}
+
+
+@each(["removed", "renamed", "replaced"])
+def test_a_recording_that_loses_its_name(how):
+    """It is under its name at the end, whatever became of the file, and what is another one's stays."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        output = here / "a.darter"
+        with Recorder(["-o", "a.darter", program.pid], here) as recorder:
+            wait_recorded(output, program.pid)
+            if how == "removed":
+                output.unlink()
+            else:
+                output.rename(here / "b.darter")
+            if how == "replaced":
+                output.write_text("of somebody else")
+            recorder.end()
+            assert "'a.darter' was removed or renamed meanwhile: the recording is written anew" in recorder.errors
+            assert "written to a.darter\n" in recorder.errors, recorder.errors
+        assert names(here) == ({"a.darter"} if how == "removed" else {"a.darter", "b.darter"})
+        for name in names(here):
+            assert darter("report", here / name, check=0).stderr == "" and "spin" in functions(here / name)
+
+
+def test_a_recording_that_loses_its_name_to_another_one():
+    with target(SYSTEM, "hum.py") as program, folder() as here, folder() as there, contextlib.ExitStack() as stack:
+        output, part = here / "a.darter", here / "a.darter.part.darter"
+        with Recorder(["-o", output, program.pid], here) as first:
+            wait_recorded(output, program.pid)
+            second = stack.enter_context(Recorder(["-o", output, program.pid], there))
+            wait_recorded(part, program.pid)
+            part.rename(output)
+            first.end(check=1)
+            assert f"'{output}' is not replaced" in first.errors, first.errors
+            assert "spin" in functions(Path(re.search(r"The recording is kept in (\S+?)\. This", first.errors)[1]))
+            second.end()
+        assert darter("report", output, check=0).stderr == "" and "spin" in functions(output)
+
+
+def test_what_is_there_is_written_without_a_name():
+    """By SIGUSR1; the recording goes on under another name until it has its own again."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-o", "a.darter", program.pid], here) as recorder:
+            wait_recorded(here / "a.darter", program.pid)
+            (here / "a.darter").unlink()
+            recorder.send(signal.SIGUSR1)
+            recorder.wait_said("written so far to a.darter\n")
+            assert names(here) == {"a.darter", "a.darter.part.darter"}
+            assert darter("report", here / "a.darter", check=0).stderr == "" and "spin" in functions(here / "a.darter")
+            recorder.end()
+        assert names(here) == {"a.darter"} and darter("report", here / "a.darter", check=0).stderr == ""
+
+
+@each(["svg", "darter"])
+def test_a_directory_that_is_removed_meanwhile(kind):
+    """The open file has all of it still: it is kept elsewhere, also on the same disk."""
+    with target(SYSTEM, "hum.py") as program, folder() as here, folder() as other:
+        (here / "sub").mkdir()
+        part = here / "sub" / ("a.darter" if kind == "darter" else "a.svg.part.darter")
+        with Recorder(["-o", f"sub/a.{kind}", program.pid], here, env={"TMPDIR": str(other)}) as recorder:
+            wait_recorded(part, program.pid)
+            part.unlink()
+            part.parent.rmdir()
+            recorder.end(check=1)
+            assert "there is no directory 'sub/'" in recorder.errors and "written to" not in recorder.errors, recorder.errors
+            kept = Path(re.search(r"The recording is kept in (\S+?)\. This", recorder.errors)[1])
+            assert kept.parent == other and darter("report", kept, check=0).stderr == "" and "spin" in functions(kept)
+            told_command(recorder.errors, here)
+        assert not (here / "sub").exists()
+
+
+def test_a_recording_without_any_name_makes_its_result():
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-o", "a.svg", program.pid], here) as recorder:
+            wait_recorded(here / "a.svg.part.darter", program.pid)
+            (here / "a.svg.part.darter").unlink()
+            recorder.end()
+        assert names(here) == {"a.svg"} and "spin" in (here / "a.svg").read_text()
+
+
+def test_a_recording_without_a_name_and_without_a_place():
+    """It is not said to be kept where it is not."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with subprocess.Popen([DARTER, "record", "-o", "a.svg", str(program.pid)], cwd=here, stderr=subprocess.PIPE) as process:
+            try:
+                wait_recorded(here / "a.svg.part.darter", program.pid)
+                (here / "a.svg.part.darter").unlink()
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, 0))
+                process.send_signal(signal.SIGINT)
+                errors = process.communicate(timeout=DEADLINE)[1].decode()
+            finally:
+                process.kill()
+        assert process.returncode == 1 and names(here) == set(), errors
+        assert "The recording is lost: 'a.svg.part.darter' was removed" in errors and "kept in" not in errors, errors
+
+
 def test_devices_and_pipes_are_written_to():
     with target(SYSTEM, "hum.py") as program, folder() as here:
         env = {"TMPDIR": str(here)}

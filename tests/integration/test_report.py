@@ -1,9 +1,11 @@
 """darter report: every format, what counts and what is shown, and files that are cut off or damaged."""
 
+import base64
 import json
 import os
+import subprocess
 
-from harness import SYSTEM, darter, each, target
+from harness import DARTER, DEADLINE, SYSTEM, darter, each, target
 from recordings import Recorder, folder, functions, stacks, wait_recorded
 
 BEGINNINGS = {"text": "Recorded process ", "svg": "<?xml", "folded": "<module>", "speedscope": '{"$schema"', "chrome": '{"displayTimeUnit"'}
@@ -202,3 +204,39 @@ def test_an_output_that_fails_leaves_nothing():
             full = darter("report", file, "-f", kind, "-o", "/dev/full", check=1)
             assert "darter: '/dev/full' cannot be written: No space left on device\n  make room there, " in full.stderr, full
         assert os.path.exists("/dev/full")
+
+
+# A name of 30,000 bytes, a stack of it that is 65,000 deep, and 300 different frames inside of that.
+BOMB = base64.b64decode(
+    "iWRhcnRlcgoBAAEAAAAAAGdFIwEAAAAAOQACdZwX5nzXREJLAgEAAAAAAACKBAAA/oUCAGphSxtOqz0bp7EmDCi1L/0EaLQOAJbfbSUQuGw6/O"
+    "9T+P/vKVCSh10edvlNHnZ52GX8f///////bze2tzQCfgBgAFgAV6xUoTJFShQoT5w0YbJESRIkR4wUITJESBAgP3z04LFDRw4cN2zUoDFDRgwY"
+    "L1y0YLFCRQoUJ0yUIDFCRAgQHzx04LBBQwYMFyxUoDBBQgQIDxw0YLBAQQIEBwwUIEA2QMCYWIAmszOFOR+7rGyWTPKmJRNA2xdr2c/J/0l541"
+    "nyyCF/3PHGGV9c8cQRP9zwwgkfXPDAAf/b77753ltv53njfbfdddM9t9xxw/22222zvbbaaaN9ttkdO3XozJETB84bN23YrFGTBs0ZM2XIjBET"
+    "BswXL124bNFSlgVLs5Z1rGH9/NWubjWrV63qVKP61KYuNaktH7WoQ105qD/t6U5zetOazjSmL23pSlN60pKONKQf7ehGM3rRik40og9t6EITet"
+    "CCDjSg/+xnyvvM5z3refI8AZGF7GMd21jGLlaxiUXsYQ1bWMIOVrCBBexf/dpXvu5Vr87mFa93tWtd6TpXucYVrm91a1vZula1phWtZzV72MK+"
+    "PNjA/rWve83rXes617i+ta1rTesHAGYHoAPXKyYCWp3lfaAfFKAiClCDF/gs9Q6QJRUABjucQdByFYYDW3pmZmZmUlVVVVVWVVVZVVZVWlVVWm"
+    "WqqqqqWologFhEtKgZ5GoGWjxErmaQU3CFF5yicQpfXDvaTRAUjgCFAIQA88F0MJMm0mwwGcwFU8E8mgmm0SyaRHNoCs2gCTR/ps/smTxzZ+rM"
+    "nIkzb6bNrJk08zZnpm3KzJhZmzDzZbrMlskyaXNlqsyUiTJPpsmc7cJ2b9cdd24Htvvaee26dly7rZ3WLmuHtbvaWe2qdlS7qZ3ULmoHtXuSIR"
+    "FgKomJjCCIxWQlJCKxmCzWJAswEnyzk9NNsPk1vWbX5JpbU2tmTax5Na1m1aSaU1NqRk2o+TSHTCEzyAQyf0wfs8fkMXdMHTPHxDFvTBuzxqQx"
+    "Z0wZM8Z0mjDmi+litpgs5oqpYqaYKOaJaWKWmE2TxBwxRcwQE8T8MJmmh9lhcpgbpoaZYWKYS1NpXpgWZoVJYU6YEmaECSEpLop74pq4JW7TJX"
+    "FHXBE3xAVxP1ym6+F2uBzuhqvhZrgY7tJVuheuhVvhUrgTroQb4UK4D66Dm3SRboPL4C64Cu7RTXCNbtElukNX6AZdoPtzfW7P5bk7V+fmXJx7"
+    "c21uzaW5tztzbVfmxtzahbkv1+W2XJZLuytX5aZclHtyTe5shh0jAo5oswFaTktdNyAlm4EDBQCQ1IJEZEk/mt/tN/Oz/WR+Mb/aD+b38nP5tf"
+    "xYfrTfyk/ll/JD+Z38TH6zG3bf7eV1F+x+Xa/bdbnu1tW6WRfrXl2rW3Wp7tSVulEX6j7dIVfIDXKB3B/Xx+1xedwdV8fNcXHcG9fGrXFp3BlX"
+    "xo1xnS6M++K6uC0ui7viqrgBDgC4FdxWXaxTgGopQI0UV4UUoAK/uqpS7nimAoFZRAdENU1xVfUClwLur1V4qu0XCAPQQ2o=")
+
+
+def test_a_small_recording_with_a_huge_output():
+    """No output is without bound: names and stacks are cut, and the rest is refused."""
+    with folder() as here:
+        (here / "bomb.darter").write_bytes(BOMB)
+        for kind in ("chrome", "speedscope", "svg", "text"):
+            darter("report", here / "bomb.darter", "-f", kind, "-o", here / "out", check=0)
+            assert (here / "out").stat().st_size < 100 << 20, kind
+            (here / "out").unlink()
+        words = ["report", str(here / "bomb.darter"), "-f", "folded"]
+        done = darter(*words, "-o", here / "out", check=1)
+        said = "darter: as folded this recording would be larger than 2 GiB\n  svg and text stay small"
+        assert done.stderr.startswith(said), done.stderr
+        assert [path.name for path in here.iterdir()] == ["bomb.darter"]
+        done = subprocess.run([DARTER, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+        assert done.returncode == 1 and done.stderr.startswith(said), done.stderr

@@ -1,9 +1,11 @@
 /* The flame graph, speedscope's JSON and Chrome's trace events: their bytes, their bounds, and which file is which. */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/bounded.h"
 #include "format/module_color.h"
 #include "format/profile_formats.h"
 #include "golden.h"
@@ -42,23 +44,30 @@ static void take_out(char *text, const char *from, const char *to)
 	memmove(start + strlen(from), end, strlen(end) + 1);
 }
 
-static void compare(const struct dt_profile_format *format, struct dt_view_options options, const char *name)
+static void compare_with(struct dt_profile *profile, const struct dt_profile_format *format,
+			 struct dt_view_options options, const char *name)
 {
-	struct dt_profile *profile = example_profile();
 	size_t size;
 	char *text = render(format, profile, options, &size);
 	struct golden golden;
 
 	/* Nor is darter's version. */
-	if (format != &dt_profile_svg) {
+	if (format == &dt_profile_chrome || format == &dt_profile_speedscope) {
 		take_out(text, "\"exporter\":\"darter", "\"");
-	} else {
+	} else if (format == &dt_profile_svg) {
 		take_out(text, "<style><![CDATA[", "]]>");
 		take_out(text, "<script><![CDATA[", "]]>");
 	}
 	fputs(text, golden_begin(&golden));
 	golden_end(&golden, name);
 	free(text);
+}
+
+static void compare(const struct dt_profile_format *format, struct dt_view_options options, const char *name)
+{
+	struct dt_profile *profile = example_profile();
+
+	compare_with(profile, format, options, name);
 	dt_profile_free(profile);
 }
 
@@ -165,6 +174,110 @@ static void test_a_deep_stack_ends(void **state)
 	assert_non_null(strstr(text, "28,001 frames"));
 	free(text);
 	dt_profile_free(profile);
+}
+
+/* Of names that are far too long, as a hostile program has them, the beginning is shown; none is cut in a character. */
+static void test_long_names_are_cut(void **state)
+{
+	struct dt_profile *profile = empty_profile();
+	char *name = malloc(8001), *file = malloc(8001);
+	uint32_t stack;
+
+	(void)state;
+	assert_non_null(name);
+	assert_non_null(file);
+	for (size_t i = 0; i < 8000; i++) {
+		name[i] = i % 2 ? '\xa9' : '\xc3';
+		file[i] = i % 16 ? 'f' : '/';
+	}
+	name[8000] = file[8000] = '\0';
+	stack = example_frame(profile, 0, name, file, 3);
+	stack = example_other_frame(profile, stack, name, "", DT_FUNCTION_MARK);
+	memset(name, '\x80', 8000);
+	add_run(profile, example_frame(profile, stack, name, "/srv/a.py", 5), 0, 1000000);
+	compare_with(profile, &dt_profile_folded, (struct dt_view_options){0}, "long-names.folded");
+	compare_with(profile, &dt_profile_speedscope, (struct dt_view_options){0}, "long-names.json");
+	compare_with(profile, &dt_profile_chrome, (struct dt_view_options){0}, "long-names.trace.json");
+	free(name);
+	free(file);
+	dt_profile_free(profile);
+}
+
+/* A stack as deep as a recording may have them: the outer and the inner frames, and a word on those between. */
+static void test_very_deep_stacks_are_cut(void **state)
+{
+	static const struct {
+		const struct dt_profile_format *format;
+		const char *frame, *left_out;
+		size_t times;
+	} cases[] = {
+	    {&dt_profile_folded, "down (/srv/a.py:3)", ";[… 55,537 frames];", 9999},
+	    {&dt_profile_speedscope, ",0", ",\"name\":\"[… 55,537 frames]\"", 0},
+	    {&dt_profile_chrome, "\"ph\":\"B\"", "\"name\":\"[… 55,537 frames]\",\"cat\":\"state\"", 10000},
+	};
+	struct dt_profile *profile = empty_profile();
+	uint32_t stack = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < DT_PROFILE_DEPTH; i++)
+		stack = example_frame(profile, stack, "down", "/srv/a.py", 3);
+	add_run(profile, stack, 0, 1000000);
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		size_t size;
+		char *text = render(cases[i].format, profile, (struct dt_view_options){.full_names = true}, &size);
+
+		if (cases[i].times)
+			assert_int_equal(count(text, cases[i].frame), cases[i].times);
+		else
+			assert_true(count(text, cases[i].frame) >= 9990);
+		assert_non_null(strstr(text, cases[i].left_out + (cases[i].times ? 0 : 1)));
+		free(text);
+	}
+	dt_profile_free(profile);
+}
+
+/* What is not deeper than that is whole. */
+static void test_deep_stacks_are_whole(void **state)
+{
+	struct dt_profile *profile = empty_profile();
+	uint32_t stack = 0;
+	size_t size;
+	char *text;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10000; i++)
+		stack = example_frame(profile, stack, "down", "/srv/a.py", 3);
+	add_run(profile, stack, 0, 1000000);
+	text = render(&dt_profile_folded, profile, (struct dt_view_options){0}, &size);
+	assert_int_equal(count(text, "down"), 10000);
+	assert_null(strstr(text, "[…"));
+	free(text);
+	dt_profile_free(profile);
+}
+
+static void test_a_bounded_output(void **state)
+{
+	struct dt_bounded bounded;
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size), *out;
+
+	(void)state;
+	assert_non_null(to);
+	out = dt_bounded_open(&bounded, to, 5);
+	assert_non_null(out);
+	assert_true(fputs("12345", out) >= 0);
+	assert_int_equal(fflush(out), 0);
+	assert_false(bounded.full);
+	assert_true(fputs("6", out) >= 0);
+	errno = 0;
+	assert_int_equal(fflush(out), EOF);
+	assert_int_equal(errno, EFBIG);
+	assert_true(bounded.full && ferror(out));
+	fclose(out);
+	assert_int_equal(fclose(to), 0);
+	assert_string_equal(text, "12345");
+	free(text);
 }
 
 /* A recording in which nothing is to be shown is a document all the same. */
@@ -368,6 +481,10 @@ int main(void)
 	    cmocka_unit_test(test_chrome),
 	    cmocka_unit_test(test_a_picture_stays_small),
 	    cmocka_unit_test(test_a_deep_stack_ends),
+	    cmocka_unit_test(test_long_names_are_cut),
+	    cmocka_unit_test(test_very_deep_stacks_are_cut),
+	    cmocka_unit_test(test_deep_stacks_are_whole),
+	    cmocka_unit_test(test_a_bounded_output),
 	    cmocka_unit_test(test_nothing_recorded),
 	    cmocka_unit_test(test_every_time_line_has_its_own_ids),
 	    cmocka_unit_test(test_a_full_disk_is_told),

@@ -3,16 +3,16 @@
  * kernel takes away when the writer ends, in whatever way. It belongs to the open file, not to a process: it is not
  * lost when another descriptor of the file is closed, and ids of processes play no part in it.
  */
-#ifndef DT_PROFILE_LOCK_H
-#define DT_PROFILE_LOCK_H
+#ifndef DT_BASE_FILE_LOCK_H
+#define DT_BASE_FILE_LOCK_H
 
 #include <stdbool.h>
 
 /* Where a file cannot be locked (a pipe, some file systems) nothing happens. */
-void file_lock(int fd);
-void file_unlock(int fd);
+void dt_file_lock(int fd);
+void dt_file_unlock(int fd);
 
 /* By somebody who opened it himself. */
-bool file_locked(int fd);
+bool dt_file_locked(int fd);
 
 #endif

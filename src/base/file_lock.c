@@ -1,5 +1,5 @@
-/* See lock.h. */
-#include "profile/lock.h"
+/* See file_lock.h. */
+#include "base/file_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,17 +17,17 @@ static void set(int fd, short kind)
 	errno = why;
 }
 
-void file_lock(int fd)
+void dt_file_lock(int fd)
 {
 	set(fd, F_WRLCK);
 }
 
-void file_unlock(int fd)
+void dt_file_unlock(int fd)
 {
 	set(fd, F_UNLCK);
 }
 
-bool file_locked(int fd)
+bool dt_file_locked(int fd)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 
