@@ -4,17 +4,18 @@
  * not run; then, as long as the moment lasts, those that turned out to be elsewhere. The rest is stopped for a look
  * where that is allowed, or counted as not seen, and goes to the thread that sits where it was found.
  *
- * While we are on a CPU nobody else runs there, and who sleeps may sleep on. So where several processes have run, their
- * accounts are read first (that is quick), and a look at one of them may come when the moment is over: if its account
- * is still the same after the look, it has not run from the moment on, and the stack is the one it had then. The time
- * on a CPU has to be equal as well as the number of slices: one that was still running elsewhere when its account was
- * read has got more of it since.
+ * While we are on a CPU nobody else runs there, and who sleeps may sleep on. So where there are several processes their
+ * accounts are read first (that is quick, and tells who has run), and a look at one of them may come when the moment is
+ * over: if its account is still the same then, it has not run from the moment on, and the stack is the one it had then.
+ * The time on a CPU has to be equal as well as the number of slices: one that was still running elsewhere when its
+ * account was read has got more of it since. It may be met for a little longer, like any that is followed. A process
+ * with several threads does not stand like that, and comes first.
  */
 #include "base/util.h"
 #include "record/watcher_inside.h"
 
 #define LATE_NS   200000u   /* after which a look is not one of its moment any more */
-#define STOP_NS   300000u   /* more may pass until one is stopped that ran when it was first asked */
+#define STOP_NS   300000u   /* more may pass until one is met that ran when it was first asked */
 #define OVER_NS   2000000u  /* a round that is over by so much is not made longer by looks that stop threads */
 #define LONG_NS   5000000u  /* after which it is asked how much of a round we were on a CPU */
 #define FROZEN_NS 50000000u /* so late we are likelier to have been stopped ourselves */
@@ -40,20 +41,9 @@ static struct dt_recorded *only_thread(const struct dt_subject *subject)
 	return count == 1 && threads->tid ? threads : NULL;
 }
 
-/* Has it not run since its account was read in the moment? */
-static bool stands(const struct dt_subject *subject)
-{
-	struct dt_recorded *thread = only_thread(subject);
-	struct dt_thread_sched now;
-
-	return thread && dt_thread_sched_now(&thread->files, &now) == 0 && now.slices == subject->stood.slices &&
-	       now.ran_ns == subject->stood.ran_ns;
-}
-
 /* One look. A process that is to be dropped is done with, and has a code. */
 static void take(const struct moment *m, struct dt_subject *subject, enum way way)
 {
-	bool stood = way == SHORT && subject->standing;
 	const struct dt_moment moment = {.seat = &m->w->seat,
 					 .stop = way == STOP ? &m->w->stop : NULL,
 					 .agree = way == WHOLE   ? DT_AGREE_WHOLE
@@ -65,19 +55,18 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 					 .overslept = m->woke_ns > m->late_ns,
 					 .punctual = m->punctual && m->w->seat.cpu == m->home && !m->w->got_up,
 					 .woke_ns = m->woke_ns,
-					 .late_ns = stood ? UINT64_MAX : m->late_ns};
+					 .late_ns = m->late_ns,
+					 .early = subject->asked ? &subject->early : NULL,
+					 .on_ns = m->late_ns + STOP_NS};
 	enum dt_taken taken = DT_TAKEN_HARD;
 	int code;
 
 	subject->tries++;
-	subject->standing = false;
 	dt_watcher_look_begin(m->w, subject);
 	code = dt_recorder_take(subject->recorder, &moment, &taken, &subject->err);
 	dt_watcher_look_end(m->w);
 	m->w->got_up = m->w->got_up || dt_recorder_up_ns(subject->recorder) >= m->woke_ns;
 	subject->code = code;
-	if (stood && subject->code == 0 && taken == DT_TAKEN_PROVEN && dt_clock_ns() > m->late_ns && !stands(subject))
-		dt_recorder_take_back(subject->recorder);
 	if (subject->code == 0 && taken == DT_TAKEN_AWAY)
 		subject->stage = DT_STAGE_AWAY;
 	else if (subject->code == 0 && taken == DT_TAKEN_HARD)
@@ -100,33 +89,55 @@ static bool is_here(const struct moment *m, const struct dt_subject *subject)
 	return m->w->seat.cpu >= 0 && cpu_of(subject) == m->w->seat.cpu;
 }
 
-/* Reads the accounts of those that ran the last time, if there are several. */
-static void let_stand(const struct moment *m)
+/* Reads the account of a process, and whether it has run: then it is like those that ran the last time. Which threads
+ * may matter of a process with several is only known in the look: of that one it is told by its own time. */
+static void ask_account(const struct moment *m, struct dt_subject *subject)
 {
-	size_t active = 0;
+	struct dt_recorded *thread = only_thread(subject);
+	struct dt_early *early = &subject->early;
 
-	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
-		active += subject->active;
-	for (struct dt_subject *subject = m->list; subject && active > 1; subject = subject->next) {
-		struct dt_recorded *thread = subject->active ? only_thread(subject) : NULL;
-
-		subject->standing = thread && dt_clock_ns() < m->late_ns &&
-				    dt_thread_sched_now(&thread->files, &subject->stood) == 0;
+	if (!thread) {
+		subject->active = dt_recorder_ran(subject->recorder) || subject->active;
+		return;
 	}
+	early->tid = thread->tid;
+	early->asked_ns = dt_clock_ns();
+	subject->asked = early->asked_ns < m->late_ns && dt_thread_sched_now(&thread->files, &early->sched) == 0;
+	subject->active = subject->active || (subject->asked && early->sched.slices != thread->sched.slices);
 }
 
-/* Those that are on our CPU. */
+/* If there are several. Those that ran the last time are most likely to run. */
+static void ask_early(const struct moment *m)
+{
+	for (struct dt_subject *subject = m->list; subject && m->list->next; subject = subject->next)
+		if (subject->active)
+			ask_account(m, subject);
+	for (struct dt_subject *subject = m->list; subject && m->list->next; subject = subject->next)
+		if (!subject->active)
+			ask_account(m, subject);
+}
+
+/* Those that are on our CPU. Whose account was read can wait. */
 static void look_here(const struct moment *m)
 {
 	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
-		if (is_here(m, subject))
+		if (!subject->asked && is_here(m, subject))
 			take(m, subject, SHORT);
+	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
+		if (subject->asked && is_here(m, subject))
+			take(m, subject, SHORT);
+}
+
+/* Whose account was read in the moment may be met later. */
+static uint64_t until(const struct moment *m, const struct dt_subject *subject)
+{
+	return m->late_ns + (subject->asked ? STOP_NS : 0);
 }
 
 static int next_cpu(const struct moment *m)
 {
 	for (const struct dt_subject *subject = m->list; subject; subject = subject->next)
-		if (cpu_of(subject) >= 0)
+		if (cpu_of(subject) >= 0 && dt_clock_ns() < until(m, subject))
 			return cpu_of(subject);
 	return -1;
 }
@@ -139,7 +150,7 @@ static void go_round(const struct moment *m)
 	if (m->w->options.pause_always)
 		return;
 	look_here(m);
-	while ((cpu = next_cpu(m)) >= 0 && dt_clock_ns() < m->late_ns) {
+	while ((cpu = next_cpu(m)) >= 0) {
 		if (!dt_seat_move(&m->w->seat, cpu))
 			return;
 		look_here(m);
@@ -163,9 +174,10 @@ static bool is_allowed(const struct moment *m, enum way way)
 static void settle(const struct moment *m, struct dt_subject *subject)
 {
 	for (enum way way = WHOLE; way < LADDER; way++) {
-		uint64_t until = m->late_ns + (way == STOP && m->woke_ns <= m->late_ns ? STOP_NS : 0);
+		bool more = subject->asked || (way == STOP && m->woke_ns <= m->late_ns);
 
-		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < until && is_allowed(m, way))
+		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < m->late_ns + (more ? STOP_NS : 0) &&
+		    is_allowed(m, way))
 			take(m, subject, way);
 	}
 	if (subject->stage == DT_STAGE_DONE)
@@ -183,9 +195,9 @@ static void look_at_all(const struct moment *m)
 	for (subject = m->list; subject; subject = subject->next) {
 		subject->stage = DT_STAGE_NEXT;
 		subject->tries = 0;
-		subject->standing = false;
+		subject->asked = false;
 	}
-	let_stand(m);
+	ask_early(m);
 	go_round(m);
 	for (subject = m->list; subject; subject = subject->next)
 		if (subject->stage == DT_STAGE_NEXT)

@@ -47,8 +47,8 @@ struct dt_subject {
 	enum dt_stage stage;
 	unsigned tries; /* in this round */
 	bool active;    /* a thread of it ran in the last round */
-	bool standing;  /* its account was read when the moment was not over yet: */
-	struct dt_thread_sched stood;
+	bool asked;     /* its account was read when the moment was not over yet: */
+	struct dt_early early;
 
 	/* For the crew: crew.h. */
 	struct dt_subject *beside; /* the next of all */

@@ -28,3 +28,17 @@ void dt_away_ran_on(struct dt_recorder *r, const struct dt_recorded *suspect, co
 	if (dt_away_was(r, suspect) && now->slices == r->away.slices)
 		r->seen_ns = DT_MIN(r->seen_ns, r->away.seen_ns);
 }
+
+/* Who gave the CPU away, in whatever way, has its time booked: so one that was on it when it was first asked for, and
+ * slept since, has got more. */
+uint64_t dt_seen_since(const struct dt_recorder *r, const struct dt_moment *moment, const struct dt_recorded *thread,
+		       const struct dt_thread_sched *now, bool runs, uint64_t seen_ns)
+{
+	const struct dt_early *early = moment->early;
+
+	if (!early || r->count != 1 || thread->tid != early->tid || now->slices != early->sched.slices)
+		return seen_ns;
+	if (now->ran_ns != early->sched.ran_ns && (!runs || seen_ns > moment->on_ns))
+		return seen_ns;
+	return DT_MIN(seen_ns, early->asked_ns);
+}

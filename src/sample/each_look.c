@@ -239,6 +239,7 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 	thread->attached = one->walk.attached;
 	thread->stands = !one->running && !thread->unseen;
 	thread->seen = true;
+	one->seen_ns = dt_seen_since(p->r, p->moment, thread, after, one->running, one->seen_ns);
 	if (one->seen_ns > p->moment->late_ns && thread->ran && !thread->began)
 		dt_recorded_unseen(p->r, thread, false);
 }

@@ -112,6 +112,15 @@ enum dt_agreement {
 	DT_AGREE_OUTER, /* else the outer frames that they have in common are kept */
 };
 
+/* The account of the only thread of a process, asked for when the moment had not passed. Where it is the same in a
+ * later look the thread has stood ever since, and is where it was. One that has only got more time on a CPU in the same
+ * slice was on it at the moment, and has run on. */
+struct dt_early {
+	int tid;
+	struct dt_thread_sched sched;
+	uint64_t asked_ns; /* dt_clock_ns() before that */
+};
+
 struct dt_moment {
 	const struct dt_seat *seat; /* of the calling thread */
 	struct dt_stop *stop;       /* NULL: nobody may be stopped in this look */
@@ -123,7 +132,9 @@ struct dt_moment {
 	bool punctual;    /* nobody did anything on our CPU from the moment on until we came, however late that was: */
 	uint64_t woke_ns; /* dt_clock_ns() then */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
-			     that ran since the last look are unseen then */
+			     that ran since the last look are unseen then, but for: */
+	const struct dt_early *early; /* NULL: it was not asked for */
+	uint64_t on_ns;               /* until then who has run on without a break since may be met */
 };
 
 /* All borrowed, and must outlive the recorder. Those that are looked at by one thread may share a pool. */
@@ -139,9 +150,6 @@ int dt_recorder_take(struct dt_recorder *recorder, const struct dt_moment *momen
 /* After a look that was not done and for which there is no time: who was to be seen, and all that have run, are unseen.
  */
 void dt_recorder_pass(struct dt_recorder *recorder);
-
-/* The last look came too late after all: who ran is unseen. */
-void dt_recorder_take_back(struct dt_recorder *recorder);
 
 /* The next look is at all threads. */
 void dt_recorder_refresh(struct dt_recorder *recorder);
@@ -160,6 +168,9 @@ bool dt_recorder_real_time(struct dt_recorder *recorder);
 
 /* dt_clock_ns() when a look last left the seat, to come back to it. */
 uint64_t dt_recorder_up_ns(const struct dt_recorder *recorder);
+
+/* Has it spent time on a CPU since this was last asked, as far as the kernel has booked that? */
+bool dt_recorder_ran(struct dt_recorder *recorder);
 
 /* How long the last look had to wait for a CPU, having left the perch: nobody was kept from one meanwhile. */
 uint64_t dt_recorder_waited(const struct dt_recorder *recorder);

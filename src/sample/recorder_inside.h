@@ -87,6 +87,7 @@ struct dt_recorder {
 	bool real_time;        /* a thread was met with such a priority since that was last asked */
 	clockid_t clock;       /* of the process */
 	bool has_clock;
+	uint64_t clock_ns; /* that it told last */
 	struct dt_imprint imprint;
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */
@@ -137,6 +138,12 @@ bool dt_away_was(const struct dt_recorder *recorder, const struct dt_recorded *s
 bool dt_away_has_begun(const struct dt_recorder *recorder, const struct dt_recorded *suspect,
 		       const struct dt_thread_sched *now);
 void dt_away_ran_on(struct dt_recorder *recorder, const struct dt_recorded *suspect, const struct dt_thread_sched *now);
+
+/* When was it where it is seen, at the earliest that is known? seen_ns, or earlier: see struct dt_early. now: its
+ * account in the look, which must still be that behind it. runs: it is on a CPU, or waits for one. */
+uint64_t dt_seen_since(const struct dt_recorder *recorder, const struct dt_moment *moment,
+		       const struct dt_recorded *thread, const struct dt_thread_sched *now, bool runs,
+		       uint64_t seen_ns);
 
 /* The thread whose thread state lies at an address, one that has ended only if there is no other; NULL if there is
  * none. */

@@ -542,12 +542,15 @@ static enum dt_attempt look_at_waking(struct dt_recorder *r, const struct dt_mom
 }
 
 /* A process with one thread, which was blocked and has not been on a CPU since: nobody else is there to do anything. */
-static bool sleeps_on(struct dt_recorder *r)
+static bool sleeps_on(struct dt_recorder *r, const struct dt_moment *moment)
 {
 	struct dt_thread_sched now;
 
-	return r->single && r->blocked && r->count == 1 && r->threads[0].address == r->suspect &&
-	       dt_thread_sched_now(&r->threads[0].files, &now) == 0 && now.slices == r->slices;
+	if (!r->single || !r->blocked || r->count != 1 || r->threads[0].address != r->suspect)
+		return false;
+	if (moment->early && moment->early->tid == r->threads[0].tid)
+		return moment->early->sched.slices == r->slices;
+	return dt_thread_sched_now(&r->threads[0].files, &now) == 0 && now.slices == r->slices;
 }
 
 enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *moment, bool last, enum dt_taken *taken)
@@ -556,7 +559,7 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	enum dt_attempt rc;
 
 	*taken = DT_TAKEN_SAME;
-	if (sleeps_on(r))
+	if (sleeps_on(r, moment))
 		return DT_ATTEMPT_DONE;
 	rc = find_suspect(r, moment, &a);
 	if (rc != DT_ATTEMPT_DONE)
@@ -581,6 +584,8 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	}
 	if (a.running)
 		dt_away_ran_on(r, a.suspect, &a.before);
+	if (a.suspect)
+		r->seen_ns = dt_seen_since(r, moment, a.suspect, &a.before, a.running, r->seen_ns);
 	if (rc == DT_ATTEMPT_AWAY && moment->agree) {
 		a.agree = true;
 		rc = DT_ATTEMPT_DONE;

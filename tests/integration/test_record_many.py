@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from darter_file import Recording
-from harness import SYSTEM, TARGETS, alone, darter, each, limit, need_program, pageless, record_figure, size, target, wait_for
+from harness import SYSTEM, TARGETS, alone, darter, each, limit, need_program, need_root, pageless, record_figure, size, target, wait_for
 from recordings import Recorder, folder, functions, processes, stacks, wait_recorded
 
 # Has children one after the other, which say who they are and when they began, and live for 50 ms.
@@ -125,6 +125,51 @@ def test_threads_that_mostly_sleep():
         text = darter("report", "-f", "text", here / "a.darter").stdout
         asleep = re.search(r"^ *([\d.]+)% .* sleeping", text, re.M)
         assert asleep and float(asleep[1]) > 75, text
+
+
+# A pool of three that gets tasks of about a millisecond at once, and then waits. At the end: the CPU time of both functions.
+POOL = """
+import multiprocessing, sys, time
+def long():
+    t = 0
+    for i in range(20000): t += i * i
+def short():
+    t = 0
+    for i in range(10000): t += i * i
+def task(which):
+    began = time.thread_time()
+    (short, long)[which]()
+    return which, time.thread_time() - began
+def rest(_): time.sleep(0.3)
+if __name__ == "__main__":
+    spent = [0.0, 0.0]
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        for _ in range(int(sys.argv[1])):
+            for which, seconds in pool.map(task, [0, 1] * 15): spent[which] += seconds
+            pool.map(rest, range(3))
+    print(*spent)
+"""
+
+
+@alone
+def test_processes_that_wake_at_once():
+    """More than there are CPUs, after a rest, in short bursts: that one is looked at after another does not make it unseen."""
+    need_root()
+    with folder() as here:
+        (here / "pool.py").write_text(POOL)
+        out = darter("record", "--children", "-q", "-o", here / "a.darter", "--", *SYSTEM.argv, here / "pool.py", str(size(20, 200)),
+                     check=0).stdout
+        short, long = map(float, out.split())
+        found = {"long": 0, "short": 0, "unseen": 0}
+        for path, weight in stacks(here / "a.darter", "--cpu"):
+            name = "unseen" if "not seen" in path[-1] else path[-1].split(" (")[0]
+            if name in found:
+                found[name] += weight / 1e6
+    unseen, truth = found["unseen"] / sum(found.values()), long / (long + short)
+    part = found["long"] / (found["long"] + found["short"])
+    told = f"{100 * unseen:.0f} % unseen, {100 * part:.0f} % of the rest are long, in truth {100 * truth:.0f} %"
+    record_figure("Processes that wake at once", told)
+    assert unseen < size(0.35, 0.2) and abs(part - truth) < size(0.3, 0.1), told
 
 
 def test_a_program_that_becomes_another():
