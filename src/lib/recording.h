@@ -15,6 +15,8 @@ struct dt_member {
 	struct dt_target *target;   /* NULL: being asked for */
 	struct dt_subject *subject; /* the crew's, as long as target is there */
 	uint64_t lost_ns;           /* since when it is asked for */
+	uint64_t told_ns;           /* dt_clock_ns() up to which its time was told before that */
+	bool late;                  /* it came while others were recorded */
 	struct dt_error err;        /* why it was not found the last time */
 	struct dt_member *next;
 };
