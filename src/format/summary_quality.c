@@ -73,10 +73,12 @@ static void put_few(struct dt_buf *text, const struct dt_summary_missing *missin
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
  * not take place leave fewer samples for them; other figures take nothing away. Times are measured and stay right with
  * fewer samples, so many of them have to be left out before the word is another one; but few samples are no measure. */
-static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
+static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile *profile,
 			   enum dt_style *style)
 {
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	const struct dt_profile_quality *quality = &meta->quality;
+	uint32_t processes = dt_profile_counts(profile).processes;
 	double part = (double)missing->unseen + (double)missing->torn + (double)missing->unkept;
 	double share = missing->whole ? part / (double)missing->whole : 0;
 	double lost = quality->rounds ? (double)quality->lost / ((double)quality->rounds + (double)quality->lost) : 0;
@@ -84,6 +86,8 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 
 	if (slow > FEWER)
 		worst = DT_MAX(worst, slow > MUCH_FEWER ? 1 : 0.1);
+	if (quality->missed > processes / 10)
+		worst = DT_MAX(worst, 0.1);
 	if (are_few(missing))
 		worst = DT_MAX(worst, missing->samples < TOO_FEW ? 1 : 0.1);
 	*style = worst <= 0.01 ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
@@ -117,12 +121,13 @@ static void put_pace(struct dt_buf *text, double pace)
 }
 
 /* "Quality: good, 99.9% of this time has a true stack; 99.8 of 100 rounds a second" */
-static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
+static void put_verdict(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
 			const struct dt_summary_missing *missing)
 {
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	struct dt_buf text = DT_BUF_INIT;
 	enum dt_style style;
-	const char *word = verdict(missing, meta, &style);
+	const char *word = verdict(missing, profile, &style);
 
 	dt_paint(buf, render, DT_STYLE_BOLD, "Quality: ");
 	dt_paint(buf, render, style, word);
@@ -296,6 +301,21 @@ static void put_few_note(struct dt_buf *buf, const struct dt_profile_meta *meta,
 	dt_buf_release(&text);
 }
 
+/* Who was too quick for us. */
+static void put_missed(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (!quality->missed)
+		return;
+	dt_buf_putc(&text, ' ');
+	dt_thousands(&text, quality->missed);
+	dt_buf_puts(&text, quality->missed == 1 ? " process ended before it" : " processes ended before they");
+	dt_buf_puts(&text, " could be looked at, and more may have come and gone unnoticed: their time is not here.");
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
 static bool has_other_threads(const struct dt_profile *profile)
 {
 	for (uint32_t i = 1; i <= dt_profile_counts(profile).threads; i++)
@@ -338,7 +358,7 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	struct dt_buf text = DT_BUF_INIT;
 
-	put_verdict(buf, meta, render, missing);
+	put_verdict(buf, profile, render, missing);
 	put_samples(&text, profile);
 	put_line(buf, render, &text);
 	put_counts(&text, &meta->quality);
@@ -349,5 +369,6 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_notes(buf, &meta->quality, render, missing);
 	put_slow(buf, meta, render, missing);
 	put_few_note(buf, meta, render, missing);
+	put_missed(buf, &meta->quality, render);
 	put_limits(buf, profile, render);
 }

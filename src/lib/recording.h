@@ -31,7 +31,7 @@ struct dt_recording {
 	struct dt_crew *crew;
 	struct dt_enlister *enlister;
 	struct dt_member *members;
-	size_t living, joined;
+	size_t living, joined, missed;
 	uint64_t began_ns, began_realtime_ns, began_cpu_ns;
 	uint64_t began_boot_ns;
 	char boot[DT_BOOT_ID]; /* of this kernel; "": clocks of others cannot be compared with ours */

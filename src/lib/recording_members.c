@@ -170,6 +170,11 @@ int dt_record_add_from(struct dt_recording *r, const struct dt_recording *last, 
 	return rc;
 }
 
+void dt_record_missed(struct dt_recording *r, size_t count)
+{
+	r->missed += count;
+}
+
 /* Takes a member out of the list. */
 static void drop(struct dt_recording *r, struct dt_member *member)
 {

@@ -166,6 +166,20 @@ def test_children_that_live_for_less_than_a_period():
         assert told < lived * 1.25 + 100e6, (told, lived)  # ten looks, if they lived for no time at all
 
 
+@limit(600)
+def test_processes_that_end_too_soon_are_told():
+    need_program("zstd")
+    with folder() as here:
+        recording, lives = brood(here, 100, size(200, 1000), 0, 0.002)
+        recorded = len(lives.keys() & {process[0] for process in recording.processes.values()})
+        missed = recording.meta[-1]
+        record_figure("Children that live for 2 ms", f"{recorded} of {len(lives)} recorded, {missed} more noticed")
+        # One that became too late for a look may be told as both. Nobody else begins in this tree.
+        assert 0 <= missed <= len(lives), missed
+        assert recorded + missed > 0, (recorded, missed)
+        assert ("ended before" in darter("report", here / "a.darter").stdout) == bool(missed)
+
+
 def reads_of(pid):
     """How often a process, all of its threads, has read a file."""
     with open(f"/proc/{pid}/io") as file:
