@@ -183,6 +183,7 @@ class Recording:
         self.meta = (*times, rate, *texts, *content.column(11))
         if content.more():
             self.meta += (self.strings[content.varint()], content.varint())
+            self.meta += (content.varint(),) if content.more() else (0,)
 
     def lines(self):
         """As tests/hammer/recording prints them."""

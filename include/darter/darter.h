@@ -243,6 +243,9 @@ DT_API int dt_record_add(struct dt_recording *recording, int pid, double seconds
 DT_API int dt_record_add_from(struct dt_recording *recording, const struct dt_recording *last, int pid, double seconds,
 			      struct dt_error *err);
 
+/* So many processes more were to be recorded, and ended before they could be looked at: the recording says so. */
+DT_API void dt_record_missed(struct dt_recording *recording, size_t count);
+
 /* Looks after the recording for so many seconds, or until a signal comes: to be called again and again, a second apart
  * at most. What has ended by then is told to `ended` (may be NULL); so is a process the memory of which does not come,
  * with DT_ERUNTIME: it is not recorded any more. 0, DT_EMEMORY, or DT_ERUNTIME if the recording cannot go on: most
@@ -420,6 +423,10 @@ DT_API double dt_arrivals_rest(const struct dt_arrivals *arrivals);
  * another program; also one that was never told, such as a child that was there from the beginning. The children of one
  * that joined (0) count, too. */
 DT_API void dt_arrivals_told(struct dt_arrivals *arrivals, int pid, int code);
+
+/* How many ended since this was last asked that could not be attached before, and of which it was not known that they
+ * were no Python. Who begins and ends between two questions is not among them. */
+DT_API size_t dt_arrivals_missed(struct dt_arrivals *arrivals);
 
 /* Whether any of the processes that were given by number, Python or not, has not ended yet. */
 DT_API bool dt_arrivals_rooted(const struct dt_arrivals *arrivals);

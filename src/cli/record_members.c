@@ -167,6 +167,7 @@ void dt_record_join_new(struct dt_record_run *run)
 
 	if (dt_arrivals_ask(run->arrivals, &pids, &count, &err) < 0)
 		return; /* out of memory: the next time, perhaps */
+	dt_record_missed(run->recording, dt_arrivals_missed(run->arrivals));
 	for (size_t i = 0; i < count && !dt_signals_end(); i++) {
 		int code = join(run, pids[i], WAIT_S, &err);
 

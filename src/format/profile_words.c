@@ -143,7 +143,7 @@ int dt_about_words(const struct dt_view *view, struct dt_buf *out)
 	if (code)
 		return code;
 	dt_buf_puts(out, "quality: ");
-	dt_summary_verdict(out, meta, &missing);
+	dt_summary_verdict(out, profile, &missing);
 	dt_buf_printf(out, "; %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");
 	/* The CPU time of a thread that waits is what it took to begin and end that: no waiting. */
 	hidden = options->weight == DT_WEIGHT_CPU ? 0 : dt_view_hidden(view);

@@ -44,8 +44,7 @@ struct dt_summary_missing {
 int dt_summary_weigh(const struct dt_view *view, struct dt_summary_missing *missing);
 
 /* "poor, 44.5% has a true stack": the verdict of the summary in a few words, for other outputs. */
-void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta,
-			const struct dt_summary_missing *missing);
+void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_summary_missing *missing);
 
 /* A sentence about time in which there was nobody to look at, if it is much. */
 void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render);

@@ -109,11 +109,14 @@ static double worst_of(const struct dt_summary_missing *missing, const struct dt
 	return worst;
 }
 
-static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile_meta *meta,
+static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile *profile,
 			   enum dt_style *style)
 {
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	double worst = worst_of(missing, meta);
 
+	if (meta->quality.missed > dt_profile_counts(profile).processes / 10)
+		worst = DT_MAX(worst, 0.1);
 	if (are_few(missing))
 		worst = DT_MAX(worst, missing->samples < TOO_FEW ? 1 : 0.1);
 	*style = worst <= GOOD ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
@@ -160,12 +163,13 @@ static void put_rounds(struct dt_buf *text, const struct dt_profile_meta *meta,
 }
 
 /* "Quality: good, 99.9% of this time has a true stack; 99.8 of 100 rounds a second" */
-static void put_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render,
+static void put_verdict(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,
 			const struct dt_summary_missing *missing)
 {
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	struct dt_buf text = DT_BUF_INIT;
 	enum dt_style style;
-	const char *word = verdict(missing, meta, &style);
+	const char *word = verdict(missing, profile, &style);
 
 	dt_paint(buf, render, DT_STYLE_BOLD, "Quality: ");
 	dt_paint(buf, render, style, word);
@@ -235,14 +239,14 @@ static bool matters(uint64_t part, uint64_t whole)
 	return whole && part > whole / 100;
 }
 
-void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile_meta *meta,
-			const struct dt_summary_missing *missing)
+void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_summary_missing *missing)
 {
+	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	const struct dt_profile_quality *quality = &meta->quality;
 	uint64_t rounds = quality->lost > UINT64_MAX - quality->rounds ? UINT64_MAX : quality->rounds + quality->lost;
 	enum dt_style style;
 
-	dt_buf_puts(buf, verdict(missing, meta, &style));
+	dt_buf_puts(buf, verdict(missing, profile, &style));
 	put_few(buf, missing);
 	put_seen(buf, quality, missing, "");
 	/* A word that the share does not explain. */
@@ -401,6 +405,21 @@ static void put_few_note(struct dt_buf *buf, const struct dt_profile_meta *meta,
 	dt_buf_release(&text);
 }
 
+/* Who was too quick for us. */
+static void put_missed(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (!quality->missed)
+		return;
+	dt_buf_putc(&text, ' ');
+	dt_thousands(&text, quality->missed);
+	dt_buf_puts(&text, quality->missed == 1 ? " process ended before it" : " processes ended before they");
+	dt_buf_puts(&text, " could be looked at, and more may have come and gone unnoticed: their time is not here.");
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
 static bool has_other_threads(const struct dt_profile *profile)
 {
 	for (uint32_t i = 1; i <= dt_profile_counts(profile).threads; i++)
@@ -443,7 +462,7 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	const struct dt_profile_meta *meta = dt_profile_meta(profile);
 	struct dt_buf text = DT_BUF_INIT;
 
-	put_verdict(buf, meta, render, missing);
+	put_verdict(buf, profile, render, missing);
 	put_samples(&text, profile);
 	put_line(buf, render, &text);
 	put_counts(&text, &meta->quality);
@@ -456,5 +475,6 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_too_high(buf, profile, render, missing);
 	put_right(buf, profile, render, missing, program);
 	put_few_note(buf, meta, render, missing);
+	put_missed(buf, &meta->quality, render);
 	put_limits(buf, profile, render);
 }

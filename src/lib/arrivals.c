@@ -34,6 +34,7 @@ struct candidate {
 	int pid;
 	bool tree;
 	bool joined; /* it need not be told any more */
+	bool known;  /* it was attached, or it is not to be, as far as is known */
 	uint64_t since_ns, next_ns;
 	uint64_t image; /* of its program */
 };
@@ -50,6 +51,7 @@ struct dt_arrivals {
 	size_t told_capacity;
 	uint64_t listed_ns, rest_ns; /* when they were listed, and for how long they are not listed again */
 	uint64_t last_pid;           /* 0: not known */
+	size_t missed;               /* that ended before they were known */
 	uint64_t lively_ns;          /* until when others are believed to come */
 	int loadavg;                 /* the file, which is asked many times a second */
 	struct dt_arena arena;
@@ -152,9 +154,12 @@ static int take_new(struct dt_arrivals *a, struct dt_error *err)
 		    add_candidate(a, known->pid, known->tree) < 0)
 			rc = out_of_memory(err);
 	}
-	for (size_t i = 0; i < a->count && rc == 0; i++)
+	for (size_t i = 0; i < a->count && rc == 0; i++) {
 		if (dt_family_find(&a->family, a->candidates[i].pid))
 			a->candidates[kept++] = a->candidates[i];
+		else
+			a->missed += !a->candidates[i].known;
+	}
 	if (rc == 0)
 		a->count = kept;
 	return rc;
@@ -172,8 +177,8 @@ static bool matches(struct dt_arrivals *a, const struct candidate *candidate, co
 	return found;
 }
 
-/* Whether it belongs to those that are looked for, and may be Python. */
-static bool may_join(struct dt_arrivals *a, const struct candidate *candidate)
+/* Whether it belongs to those that are looked for, and may be Python. Of one that has ended nothing is known. */
+static bool may_join(struct dt_arrivals *a, struct candidate *candidate)
 {
 	struct dt_proc proc;
 	bool may;
@@ -182,6 +187,7 @@ static bool may_join(struct dt_arrivals *a, const struct candidate *candidate)
 		return false;
 	dt_proc_outlive(&proc);
 	may = matches(a, candidate, &proc) && dt_python_likely(&proc, a->cache);
+	candidate->known = !may && (candidate->known || !dt_proc_ended(&proc));
 	dt_proc_release(&proc);
 	return may;
 }
@@ -205,6 +211,7 @@ static size_t choose(struct dt_arrivals *a)
 			continue;
 		if (changed) { /* which has to begin first */
 			candidate->since_ns = now;
+			candidate->known = false;
 			age = 0;
 		}
 		candidate->next_ns = now + DT_MAX(AGAIN_NS, age / OF_AGE);
@@ -244,12 +251,23 @@ void dt_arrivals_told(struct dt_arrivals *a, int pid, int code)
 	struct candidate *candidate = find_candidate(a, pid);
 	bool again = code == DT_ENOTPYTHON || code == DT_EAGAIN;
 
-	if (candidate)
+	if (candidate) {
 		candidate->joined = !again;
-	else if (again)
+		/* One that has ended is told to have ended again when it leaves the recording. */
+		candidate->known = candidate->known || (code != DT_EAGAIN && code != DT_EENDED && code != DT_ENOTFOUND);
+	}
+	if (!candidate && again)
 		add_candidate(a, pid, true); /* out of memory: it is not asked for again */
 	if (code == 0 && known)
 		known->tree = true;
+}
+
+size_t dt_arrivals_missed(struct dt_arrivals *a)
+{
+	size_t missed = a->missed;
+
+	a->missed = 0;
+	return missed;
 }
 
 double dt_arrivals_rest(const struct dt_arrivals *a)
@@ -292,6 +310,7 @@ static int watch_all(struct dt_arrivals *a, struct dt_error *err)
 		if (add_candidate(a, a->family.list[i].pid, a->family.list[i].tree) < 0)
 			return out_of_memory(err);
 		a->candidates[a->count - 1].since_ns = 0;
+		a->candidates[a->count - 1].known = true;
 		a->count -= !a->candidates[a->count - 1].image;
 	}
 	return 0;

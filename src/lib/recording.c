@@ -78,6 +78,7 @@ static int describe(struct dt_recording *r)
 	meta.quality.stopped_ns = tally.stopped_ns;
 	meta.quality.torn = tally.torn;
 	meta.quality.lost = tally.lost;
+	meta.quality.missed = r->missed;
 	gethostname(host, sizeof(host) - 1);
 	if (dt_recording_intern(r, modes[r->options.weight], &meta.mode) < 0 ||
 	    dt_recording_intern(r, rung, &meta.rung) < 0 || dt_recording_intern(r, why, &meta.rung_why) < 0 ||

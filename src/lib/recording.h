@@ -15,6 +15,8 @@ struct dt_member {
 	struct dt_target *target;   /* NULL: being asked for */
 	struct dt_subject *subject; /* the crew's, as long as target is there */
 	uint64_t lost_ns;           /* since when it is asked for */
+	uint64_t told_ns;           /* dt_clock_ns() up to which its time was told before that */
+	bool late;                  /* it came while others were recorded */
 	struct dt_error err;        /* why it was not found the last time */
 	int end;                    /* tells that it has ended, -1: nothing does */
 	uint64_t gone_ns;           /* when it has, 0: it is not known to */
@@ -31,7 +33,7 @@ struct dt_recording {
 	struct dt_crew *crew;
 	struct dt_enlister *enlister;
 	struct dt_member *members;
-	size_t living, joined;
+	size_t living, joined, missed;
 	uint64_t began_ns, began_realtime_ns, began_cpu_ns;
 	uint64_t began_boot_ns;
 	char boot[DT_BOOT_ID]; /* of this kernel; "": clocks of others cannot be compared with ours */

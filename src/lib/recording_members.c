@@ -1,6 +1,7 @@
 /* The processes of a recording: how they join, what becomes of them when they end or become another program. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "lib/recording.h"
@@ -11,6 +12,32 @@
 #define HASTE_NS    (NS_PER_S / 5)   /* after an exec Python is mostly back within that: it is asked for each time */
 #define BECOME_NS   (NS_PER_S / 100) /* that is waited for one that comes back, while others are to be looked after */
 #define MOST_WAIT   600.0
+#define UNSEEN_NS   (NS_PER_S / 2) /* at most so much of a life before the first look is the recording's */
+
+/* How long it has lived before it can be looked at, and how much of that on a CPU. The kernel tells when it began in
+ * hundredths of a second; a thread that was never blocked has run, or was ready to, since it began. */
+static void note_life(const struct dt_recording *r, struct dt_member *member, uint64_t start_ticks)
+{
+	const uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct dt_subject *subject = member->subject;
+	uint64_t now = dt_proc_ended(&member->target->proc) ? subject->met_ns : dt_clock_ns();
+	uint64_t clock_ns = dt_clock_ns(),
+		 slept_ns = dt_clock_boot_ns() - clock_ns; /* the machine, which ticks count */
+	uint64_t start_ns = start_ticks * tick_ns - DT_MIN(slept_ns, start_ticks * tick_ns);
+	uint64_t busy_ns = 0, since_ns = start_ns + tick_ns / 2;
+	struct dt_thread_sched sched = {0};
+
+	if (dt_thread_sched(&member->target->proc, member->pid, &sched) == 0)
+		busy_ns = sched.ran_ns + sched.waited_ns;
+	if (now - DT_MIN(busy_ns, now) < start_ns + tick_ns)
+		since_ns = DT_MAX(now - DT_MIN(busy_ns, now), start_ns);
+	since_ns = DT_MAX(DT_MAX(since_ns, r->began_ns), member->told_ns);
+	/* One that joins so late was another program before. */
+	if (start_ns < r->began_ns || since_ns >= now || now - since_ns > UNSEEN_NS)
+		return;
+	subject->lived_ns = now - since_ns;
+	subject->ran_ns = DT_MIN(sched.ran_ns, subject->lived_ns);
+}
 
 /* Makes a process known to the profile, and hands it to the threads that sample. */
 static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt_error *err)
@@ -22,6 +49,8 @@ static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt
 
 	dt_proc_info(&target->proc, &info);
 	told.ppid = info.ppid;
+	if (member->late)
+		note_life(r, member, info.start_ticks);
 	dt_version_text(&target->python.version, version);
 	if (dt_recording_intern(r, target->command, &told.command) < 0 ||
 	    dt_recording_intern(r, target->executable, &told.executable) < 0 ||
@@ -104,6 +133,7 @@ int dt_record_add(struct dt_recording *r, int pid, double seconds, struct dt_err
 	member = new_member(pid, err);
 	if (!member)
 		return DT_EMEMORY;
+	member->late = r->joined != 0;
 	rc = join(r, member, wait_of(seconds), err);
 	if (rc < 0)
 		free(member);
@@ -140,6 +170,11 @@ int dt_record_add_from(struct dt_recording *r, const struct dt_recording *last, 
 		*err = member->err;
 	free(member);
 	return rc;
+}
+
+void dt_record_missed(struct dt_recording *r, size_t count)
+{
+	r->missed += count;
 }
 
 /* Takes a member out of the list. */
@@ -188,6 +223,7 @@ static int let_go(struct dt_recording *r, struct dt_subject *subject, struct dt_
 		fail_left(member->pid, &member->err);
 	else
 		member->err = subject->err;
+	member->told_ns = subject->last_ns;
 	release(member);
 	r->living--;
 	return rc;

@@ -275,6 +275,8 @@ static int get_meta(struct file_decoder *decoder, struct file_input in)
 		meta.boot = text_or_none(decoder, file_get(&in));
 		meta.began_boot_ns = file_get(&in);
 	}
+	if (file_left(&in)) /* from version 1.2 on */
+		quality->missed = file_get(&in);
 	if (in.bad || meta.duration_ns > DT_PROFILE_TIME)
 		return -EINVAL;
 	dt_profile_set_meta(decoder->profile, &meta);

@@ -305,6 +305,7 @@ static void put_meta(struct file_encoder *encoder, const struct dt_profile *prof
 	    quality->rounds,         quality->late,     quality->unseen, quality->settled,
 	    quality->torn,           quality->lost,     quality->stops,  quality->stopped_ns,
 	    quality->own_cpu_ns,     quality->own_rss,  meta->boot,      meta->began_boot_ns,
+	    quality->missed,
 	};
 	uint64_t rate;
 

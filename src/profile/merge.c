@@ -282,6 +282,7 @@ static int merge_meta(struct merge *m)
 	quality->lost = plus(quality->lost, theirs->lost);
 	quality->stops = plus(quality->stops, theirs->stops);
 	quality->stopped_ns = plus(quality->stopped_ns, theirs->stopped_ns);
+	quality->missed = plus(quality->missed, theirs->missed);
 	quality->own_cpu_ns = plus(quality->own_cpu_ns, theirs->own_cpu_ns);
 	quality->own_rss = DT_MAX(quality->own_rss, theirs->own_rss);
 	if (rc == 0)

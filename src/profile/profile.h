@@ -104,6 +104,7 @@ struct dt_profile_quality {
 	uint64_t lost;              /* rounds that did not take place */
 	uint64_t stops, stopped_ns; /* pauses of threads of the target, and how long they stood in all */
 	uint64_t own_cpu_ns, own_rss;
+	uint64_t missed; /* processes that ended before they could be looked at, as far as they were noticed */
 };
 
 struct dt_profile_meta {

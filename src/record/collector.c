@@ -260,11 +260,30 @@ static int leave_out(struct dt_collector *c, struct collected_process *process, 
 	return rc;
 }
 
+/* The first round: when its time begins, which may be before it joined. */
+static int begin(struct dt_collector *c, struct collected_process *process, uint64_t from_ns)
+{
+	struct dt_profile_process told = *dt_profile_process_at(c->profile, process->id);
+
+	for (size_t i = 0; i < process->count; i++)
+		process->threads[i].since_ns = from_ns;
+	process->behind = from_ns < process->now_ns;
+	process->now_ns = from_ns;
+	if (from_ns >= told.began_ns)
+		return 0;
+	told.began_ns = from_ns;
+	return dt_profile_set_process(c->profile, process->id, &told);
+}
+
 static int collect_round(struct dt_collector *c, struct collected_process *process,
 			 const struct dt_message_round *message)
 {
-	int rc = message->from_ns > process->now_ns ? leave_out(c, process, message->from_ns) : 0;
+	int rc = 0;
 
+	if (!process->rounds)
+		rc = begin(c, process, message->from_ns ? message->from_ns : DT_MIN(process->now_ns, message->to_ns));
+	else if (message->from_ns > process->now_ns)
+		rc = leave_out(c, process, message->from_ns);
 	process->now_ns = message->to_ns;
 	process->seen_ns = message->at_ns;
 	process->rounds++;
@@ -320,12 +339,13 @@ int dt_collector_drain(struct dt_collector *c, struct dt_ring *ring, size_t *col
 	return rc;
 }
 
-/* At the end the last look stands for what has not been told. */
-static int settle_process(struct dt_collector *c, struct collected_process *process, bool last)
+/* At the end the last look stands for what has not been told. Not so of a process that has left and began behind the
+ * clock: what is missing at its end was told at its beginning. */
+static int settle_process(struct dt_collector *c, struct collected_process *process, bool last, bool whole)
 {
 	int rc = 0;
 
-	if (last)
+	if (last && whole)
 		process->now_ns = DT_MAX(process->now_ns, process->seen_ns);
 	for (size_t i = 0; i < process->count && rc == 0; i++)
 		rc = (last ? close_last_run : close_run)(c, process, &process->threads[i]);
@@ -338,7 +358,7 @@ int dt_collector_settle(struct dt_collector *c, bool last)
 
 	for (size_t i = 0; i < c->count && rc == 0; i++)
 		if (c->processes[i].id)
-			rc = settle_process(c, &c->processes[i], last);
+			rc = settle_process(c, &c->processes[i], last, true);
 	return rc;
 }
 
@@ -351,7 +371,7 @@ int dt_collector_leave(struct dt_collector *c, uint32_t subject, uint64_t at_ns)
 
 	if (!process)
 		return -EINVAL;
-	rc = settle_process(c, process, true);
+	rc = settle_process(c, process, true, !process->behind);
 	told = *dt_profile_process_at(c->profile, process->id);
 	told.ended_ns = DT_MAX(DT_MAX(at_ns, process->now_ns), told.began_ns);
 	if (rc == 0)

@@ -24,6 +24,7 @@ struct collected_process {
 	uint64_t now_ns;       /* end of its last round */
 	uint64_t seen_ns;      /* when the look of that was: time up to then may not have been told yet */
 	uint64_t rounds;       /* so far */
+	bool behind;           /* its time began as far behind the clock as it ends */
 	uint32_t *functions;   /* of code ids, from the oldest on; 0: the profile had no room for it */
 	size_t function_count; /* ids there is room for */
 	uint32_t oldest_code;

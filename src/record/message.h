@@ -68,7 +68,8 @@ struct dt_message_spent {
 
 struct dt_message_round {
 	struct dt_message head;
-	uint64_t from_ns; /* nothing is told of the time from the last round until then; 0: there is no such time */
+	uint64_t from_ns; /* nothing is told of the time from the last round until then; 0: there is no such time. Of
+			     the first one: where the time of the process begins */
 	uint64_t to_ns;   /* what the look stands for ends there */
 	uint64_t at_ns;   /* the look itself: nobody knows more than that; all since the recording began */
 };

@@ -41,6 +41,8 @@ struct dt_subject {
 	const struct dt_python *python;
 	struct dt_subject *next;    /* in the list of whoever has it */
 	void *owner;                /* for who made it */
+	uint64_t met_ns;            /* dt_clock_ns() at the end of the first look */
+	uint64_t lived_ns, ran_ns;  /* before it could be looked at, as far as that time is the recording's; on a CPU */
 	struct dt_image_pool *pool; /* empty: has that of the thread that looks */
 
 	/* For the thread that samples. */
@@ -88,7 +90,7 @@ int dt_subject_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 void dt_subject_free(struct dt_subject *subject);
 
 /* The first look, which takes longer than any other, before it is handed to a thread that samples. It may block for
- * good: see base/patience.h. It is told by who samples it then, as what its time begins with. */
+ * good: see base/patience.h. It stands for no time: nobody chose its moment but the process, by its beginning. */
 int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err);
 
 /* The time that a look stands for: from the end of that of the last one, or from since_ns on if that is later (0: it is
@@ -98,6 +100,13 @@ struct dt_span {
 	uint64_t since_ns, to_ns;
 	uint64_t at_ns; /* when the look took place */
 };
+
+/* What it is at before its first instant: up to told_ns (all else is told up to then, dt_instants) it has the time that
+ * it lived before it could be looked at, lived_ns, without a stack. So the look at the first instant stands for as much
+ * as any other, and what follows the last instant of its life has been made up for: on average that is right, however
+ * short the life is. False if the ring had no room. */
+bool dt_subject_begin(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t told_ns,
+		      struct dt_tally *tally);
 
 /* Nobody looked at it until now, or what was seen was not told: nothing will be told of that time. */
 void dt_subject_missed(struct dt_subject *subject, uint64_t now_ns);

@@ -2,8 +2,8 @@
  * The thread that samples: see watcher.h.
  *
  * Instants are those of instants.h. One that has passed while we looked, or while the machine was
- * suspended, is not made up for. The time of a process that comes begins at once, with the
- * look that was taken before; without any process there are no instants.
+ * suspended, is not made up for. A process that comes is looked at from the next instant on, and that look stands for
+ * the time since the one before as it does of all others; without any process there are no instants.
  */
 #include <errno.h>
 #include <signal.h>
@@ -130,24 +130,33 @@ static void call(struct dt_watcher *w)
 	pthread_mutex_unlock(&w->mutex);
 }
 
-/* The first look at what is new is told: from now on its time counts. True while the instant has not come. */
+/* Up to when time counts as told where nobody was looked at until now. If nobody was because a process had ended
+ * there would have been instants all the same: the last one half a period ago where they are even, and a whole one else
+ * (where each moment is as likely as any other the way back is as long as the one to the next). */
+static uint64_t told_before(const struct dt_watcher *w, const struct dt_subject *list)
+{
+	uint64_t back_ns = (uint64_t)(w->instants.period_ns / (w->instants.even ? 2 : 1)), now = dt_clock_ns();
+
+	return list->lived_ns && !list->rounds ? DT_MAX(now - DT_MIN(back_ns, now), w->began_ns) : now;
+}
+
+/* What is new is told, and looked at from the next instant on. True while that has not come. */
 static bool greet(struct dt_watcher *w, uint64_t *due)
 {
 	bool first = !w->subjects;
 	struct dt_subject *list = take_in(w), *next;
-	uint64_t now = dt_clock_ns();
 
+	if (first && list)
+		dt_instants_begin(&w->instants, told_before(w, list));
 	for (; list; list = next) {
 		next = list->next;
 		list->next = NULL;
 		if (!list->rounds)
-			dt_subject_tell(list, w->ring, &(struct dt_span){w->began_ns, 0, now, now}, &w->tally);
+			dt_subject_begin(list, w->ring, w->began_ns, w->instants.told_ns, &w->tally);
 		add_all(w, list);
 	}
-	if (first && w->subjects) { /* there were no instants before */
-		dt_instants_begin(&w->instants, dt_clock_ns());
+	if (first && w->subjects) /* there were no instants before */
 		*due = next_instant(w, dt_clock_ns());
-	}
 	return dt_clock_ns() < *due;
 }
 

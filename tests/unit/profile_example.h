@@ -214,7 +214,8 @@ static inline void example_meta(struct dt_profile *profile)
 			.stops = 5,
 			.stopped_ns = 123456,
 			.own_cpu_ns = 2345678,
-			.own_rss = 5 << 20},
+			.own_rss = 5 << 20,
+			.missed = 4},
 	};
 
 	dt_profile_set_meta(profile, &meta);

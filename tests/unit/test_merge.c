@@ -93,6 +93,7 @@ static void test_one_after_the_other(void **state)
 	assert_int_equal(meta->began_realtime_ns, BEGAN);
 	assert_int_equal(meta->duration_ns, 1000 * EXAMPLE_MS);
 	assert_int_equal(meta->quality.samples, 2 * dt_profile_meta(second)->quality.samples);
+	assert_int_equal(meta->quality.missed, 2 * dt_profile_meta(second)->quality.missed);
 	assert_int_equal(meta->quality.own_rss, dt_profile_meta(second)->quality.own_rss);
 	assert_true(meta->rate >= 100 && meta->rate <= 100);
 	assert_string_equal(dt_profile_text(first, meta->host), "host");

@@ -249,6 +249,97 @@ static void test_gap(void **state)
 	}
 }
 
+static size_t samples_of(const struct fixture *f, uint32_t thread)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(f->profile);
+	size_t sum = 0;
+
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		sum += runs[i].thread == thread ? runs[i].samples : 0;
+	return sum;
+}
+
+/* Joins at 100 ms, while the others are told up to 90; it has lived for 30 ms by then, 20 of them on a CPU. */
+static bool begin_late(struct fixture *f)
+{
+	const struct dt_profile_process process = {.pid = 8, .began_ns = 100 * MS};
+
+	f->subject.number = 2;
+	f->subject.pid = f->threads[0].tid;
+	f->subject.lived_ns = 30 * MS;
+	f->subject.ran_ns = 20 * MS;
+	f->now = 90 * MS;
+	assert_int_equal(dt_collector_join(f->collector, 2, &process), 0);
+	return dt_subject_begin(&f->subject, f->ring, 0, f->now, &f->tally);
+}
+
+/* Who joins while others are recorded has had a life: that is told, the look from before the first instant is not, and
+ * its time ends as far behind the clock as it begins. */
+static void test_late(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(begin_late(f));
+	collect(f);
+	look_same(f);
+	f->now += 10 * MS;
+	assert_true(
+	    dt_subject_tell(&f->subject, f->ring, &(struct dt_span){0, 0, f->now, f->now + 15 * MS}, &f->tally));
+	collect(f);
+	assert_int_equal(dt_collector_leave(f->collector, 2, f->now), 0);
+	for (uint32_t i = 1; i <= THREADS; i++) {
+		assert_int_equal(time_of(f, i, true, 0), 10 * MS);
+		assert_int_equal(time_of(f, i, false, DT_RUN_UNSEEN), i == 1 ? 30 * MS : 0);
+		assert_int_equal(spent_by(f, i), i == 1 ? 20 * MS : 0);
+		assert_int_equal(samples_of(f, i), i == 1 ? 3 : 1);
+	}
+	assert_int_equal(f->tally.samples, 3 + 2);
+	assert_int_equal(f->tally.unseen, 2);
+	assert_int_equal(dt_profile_process_at(f->profile, 2)->began_ns, 60 * MS);
+	assert_int_equal(dt_profile_process_at(f->profile, 2)->ended_ns, 100 * MS);
+}
+
+/* One that has ended at the first instant has no other time. */
+static void test_late_and_gone(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(begin_late(f));
+	collect(f);
+	assert_int_equal(dt_collector_leave(f->collector, 2, f->now), 0);
+	for (uint32_t i = 1; i <= THREADS; i++)
+		assert_int_equal(time_of(f, i, true, 0), 0);
+	assert_int_equal(time_of(f, 1, false, DT_RUN_UNSEEN), 30 * MS);
+	assert_int_equal(dt_profile_process_at(f->profile, 2)->ended_ns, 90 * MS);
+}
+
+/* If there was no room for its beginning its time begins with its first look. */
+static void test_late_and_lost(void **state)
+{
+	struct fixture *f = *state;
+	struct dt_ring *ring = f->ring;
+
+	look_fresh(f);
+	f->ring = dt_ring_new(RING_SIZE, RING_SIZE);
+	while (dt_ring_put(f->ring, 8))
+		;
+	dt_ring_publish(f->ring);
+	assert_false(begin_late(f));
+	dt_ring_free(f->ring);
+	f->ring = ring;
+	assert_int_equal(f->tally.lost, 1);
+	look_fresh(f);
+	assert_true(tell(f));
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	for (uint32_t i = 1; i <= THREADS; i++)
+		assert_int_equal(time_of(f, i, true, 0), 10 * MS);
+	assert_int_equal(time_of(f, 1, false, DT_RUN_UNSEEN), 0);
+}
+
 /* The last look was not told, and nobody looked for a second: nothing is told of that time, and what is told then is
  * not what was known before it. */
 static void test_missed(void **state)
@@ -384,6 +475,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_lost_spent, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_late_and_gone, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_late_and_lost, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_large, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_codes, set_up, tear_down),

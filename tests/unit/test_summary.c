@@ -126,6 +126,36 @@ static void test_limits(void **state)
 	dt_profile_free(profile);
 }
 
+/* Processes that were too quick are told, and if they are many the recording is not good. */
+static void test_missed(void **state)
+{
+	static const struct {
+		uint64_t missed;
+		const char *verdict, *note;
+	} cases[] = {
+	    {0, "Quality: good", NULL},
+	    {1, "Quality: fair", "note: 1 process ended before it could be looked at, "},
+	    {1246, "Quality: fair", "note: 1,246 processes ended before they could be looked at, "},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 10000 * EXAMPLE_MS);
+		struct dt_profile_meta meta = *dt_profile_meta(profile);
+		struct golden golden;
+
+		meta.quality.missed = cases[i].missed;
+		dt_profile_set_meta(profile, &meta);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].verdict));
+		assert_true(cases[i].note ? !!strstr(golden.data, cases[i].note)
+					  : !strstr(golden.data, "could be looked at"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* A file may say anything of itself. */
 static void test_hostile_meta(void **state)
 {
@@ -626,6 +656,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_example),
 	    cmocka_unit_test(test_little_to_say),
+	    cmocka_unit_test(test_missed),
 	    cmocka_unit_test(test_hostile_meta),
 	    cmocka_unit_test(test_fits),
 	    cmocka_unit_test(test_units),
