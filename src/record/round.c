@@ -19,7 +19,6 @@
 #define LONG_NS   5000000u  /* after which it is asked how much of a round we were on a CPU */
 #define FROZEN_NS 50000000u /* so late we are likelier to have been stopped ourselves */
 #define MOVES     2         /* to the CPU of a thread that goes from one to another */
-#define STOPPED   125 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
 
 struct moment {
 	struct dt_watcher *w;
@@ -156,7 +155,7 @@ static bool is_allowed(const struct moment *m, enum way way)
 		return way == OUTER;
 	if (w->options.pause_always)
 		return way != WHOLE || w->stop.in_vain;
-	return way != STOP || w->stop.stood_ns * STOPPED < dt_clock_ns() - w->began_ns;
+	return way != STOP || w->stop.stood_ns * DT_STOPPED < dt_clock_ns() - w->began_ns;
 }
 
 /* What could not be seen from where we sit. */

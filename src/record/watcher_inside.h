@@ -6,9 +6,15 @@
 
 #include "base/event.h"
 #include "record/instants.h"
+#include "record/seating.h"
 #include "record/watcher.h"
 
 #define DT_GAP_NS UINT64_C(1000000000) /* who wakes so much later than it should was stopped */
+
+/* At most one part in so many of the time is a target kept stopped, unless that was asked for: with what a stop takes,
+ * about so many a second. */
+#define DT_STOPPED    125u
+#define DT_STOPS_RATE (1e9 / DT_STOPPED / 60000)
 
 /* What is asked for by who looks after the recording: a stop, or a look. */
 struct dt_watcher_held {
@@ -30,7 +36,13 @@ struct dt_watcher {
 	_Atomic uint64_t strays;
 	struct dt_seat seat;
 	struct dt_stop stop;
-	_Atomic int seat_kind;
+	struct dt_seating seating;
+	struct {
+		uint64_t rounds; /* that were made there */
+		const char *why;
+	} sat[DT_SEAT_FIFO + 1];         /* by kind */
+	uint64_t seen_unseen, seen_torn; /* of the tally, before the last round */
+	_Atomic int seat_kind;           /* most rounds were made in this one */
 	_Atomic(const char *) seat_why;
 	_Atomic(struct dt_subject *) inbox, outbox;
 	_Atomic uint64_t cpu_ns;

@@ -109,10 +109,26 @@ void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why
 
 	if (kind >= seat->kind)
 		return;
+	if (seat->kind == DT_SEAT_SLICE)
+		seat->left = seat->why;
 	lower(seat, kind);
 	seat->why = why;
 	if (seat->kind == DT_SEAT_BESIDE)
 		hurry(seat, fifo);
+}
+
+bool dt_seat_return(struct dt_seat *seat)
+{
+	if (seat->kind != DT_SEAT_BESIDE || !seat->left || !take_slice(seat))
+		return false;
+	if (seat->avoided >= 0)
+		sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
+	seat->avoided = -1;
+	seat->kind = DT_SEAT_SLICE;
+	seat->why = seat->left;
+	seat->left = NULL;
+	seat->lent = seat->brisk = false;
+	return true;
 }
 
 bool dt_seat_move(struct dt_seat *seat, int cpu)

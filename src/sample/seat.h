@@ -25,6 +25,7 @@ enum dt_seat_kind {
 struct dt_seat {
 	enum dt_seat_kind kind;
 	const char *why;   /* it is no better one: a word for people */
+	const char *left;  /* why it was none while it was a slice; NULL: it never was one that was left */
 	int cpu;           /* that we are bound to, -1: to none */
 	int avoided;       /* the one that we keep off, -1: none */
 	cpu_set_t allowed; /* where we may go */
@@ -40,6 +41,9 @@ void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk);
 
 /* Goes down to a worse kind for a reason. */
 void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why);
+
+/* From beside back into the slice that was left for it. False where there is none any more. */
+bool dt_seat_return(struct dt_seat *seat);
 
 /* Moves to a CPU, for the next instant or this one. False where we may not go. */
 bool dt_seat_move(struct dt_seat *seat, int cpu);
