@@ -14,6 +14,7 @@
 #include "record/watcher_inside.h"
 
 #define LATE_NS   200000u   /* after which a look is not one of its moment any more */
+#define ASIDE_NS  100000u   /* in which who runs at an instant is put aside for us, though we may have to wait then */
 #define STOP_NS   300000u   /* more may pass until one is stopped that ran when it was first asked */
 #define OVER_NS   2000000u  /* a round that is over by so much is not made longer by looks that stop threads */
 #define LONG_NS   5000000u  /* after which it is asked how much of a round we were on a CPU */
@@ -99,18 +100,34 @@ static bool is_here(const struct moment *m, const struct dt_subject *subject)
 	return m->w->seat.cpu >= 0 && cpu_of(subject) == m->w->seat.cpu;
 }
 
-/* Reads the accounts of those that ran the last time, if there are several. */
+/* We are late, because a third one kept us from the CPU. When we are woken, the one that we watch is put aside, and
+ * then the kernel may find that the CPU is due to neither of us (programs of another group have had less of it). Who is
+ * on our CPU and has not got it since stands where it was when we should have come: for who is ready to run that is as
+ * soon after the instant as we come in time, for who sleeps the instant itself, for it may have run on after it. */
+static bool has_stood(const struct moment *m, struct dt_recorded *thread)
+{
+	struct dt_thread_booked booked;
+	struct dt_thread_stat stat;
+
+	return m->w->seat.cpu >= 0 && dt_thread_stat_now(&thread->files, &stat) == 0 &&
+	       stat.processor == m->w->seat.cpu && dt_thread_booked_now(&thread->files, &booked) == 0 &&
+	       dt_seat_stood(&m->w->seat, &booked, m->late_ns - LATE_NS + (stat.state == 'R' ? ASIDE_NS : 0));
+}
+
+/* Reads the accounts of those that ran the last time, if there are several or we are late. */
 static void let_stand(const struct moment *m)
 {
+	bool late = m->woke_ns > m->late_ns;
 	size_t active = 0;
 
 	for (struct dt_subject *subject = m->list; subject; subject = subject->next)
 		active += subject->active;
-	for (struct dt_subject *subject = m->list; subject && active > 1; subject = subject->next) {
+	for (struct dt_subject *subject = m->list; subject && (active > 1 || late); subject = subject->next) {
 		struct dt_recorded *thread = subject->active ? only_thread(subject) : NULL;
 
-		subject->standing = thread && dt_clock_ns() < m->late_ns &&
-				    dt_thread_sched_now(&thread->files, &subject->stood) == 0;
+		subject->standing = thread && (late || dt_clock_ns() < m->late_ns) &&
+				    dt_thread_sched_now(&thread->files, &subject->stood) == 0 &&
+				    (!late || has_stood(m, thread));
 	}
 }
 

@@ -59,6 +59,10 @@ void dt_seat_sit_down(const struct dt_seat *seat);
 /* Was a thread with this account on our CPU until we came? Also true where that cannot be told. */
 bool dt_seat_followed(const struct dt_seat *seat, const struct dt_thread_booked *booked);
 
+/* Was a thread with this account, which is on our CPU, on it for the last time before since_ns (dt_clock_ns())? Then it
+ * has not got on since, however late we come. False also where that cannot be told. */
+bool dt_seat_stood(const struct dt_seat *seat, const struct dt_thread_booked *booked, uint64_t since_ns);
+
 /* Makes us as we were. */
 void dt_seat_leave(struct dt_seat *seat);
 
