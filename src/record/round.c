@@ -166,13 +166,13 @@ static void go_round(const struct moment *m)
  * but stands: looks at it agree. */
 static bool is_allowed(const struct moment *m, enum way way)
 {
-	const struct dt_watcher *w = m->w;
+	struct dt_watcher *w = m->w;
 
 	if (!w->options.pause)
 		return way == OUTER;
 	if (w->options.pause_always)
 		return way != WHOLE || w->stop.in_vain;
-	return way != STOP || w->stop.stood_ns * DT_STOPPED < dt_clock_ns() - w->began_ns;
+	return way != STOP || dt_allowance_ask(&w->allowance, w->stop.stood_ns, dt_clock_ns());
 }
 
 /* What could not be seen from where we sit. */

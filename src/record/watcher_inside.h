@@ -5,15 +5,14 @@
 #include <pthread.h>
 
 #include "base/event.h"
+#include "record/allowance.h"
 #include "record/instants.h"
 #include "record/seating.h"
 #include "record/watcher.h"
 
 #define DT_GAP_NS UINT64_C(1000000000) /* who wakes so much later than it should was stopped */
 
-/* At most one part in so many of the time is a target kept stopped, unless that was asked for: with what a stop takes,
- * about so many a second. */
-#define DT_STOPPED    125u
+/* With what a stop takes, about so many a second are allowed. */
 #define DT_STOPS_RATE (1e9 / DT_STOPPED / 60000)
 
 /* What is asked for by who looks after the recording: a stop, or a look. */
@@ -36,6 +35,7 @@ struct dt_watcher {
 	_Atomic uint64_t strays;
 	struct dt_seat seat;
 	struct dt_stop stop;
+	struct dt_allowance allowance; /* for it */
 	struct dt_seating seating;
 	struct {
 		uint64_t rounds; /* that were made there */
