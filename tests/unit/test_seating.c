@@ -1,6 +1,9 @@
 /* Where a thread that samples sits, by rounds made up. */
 #include "unit.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/util.h"
 #include "record/seating.h"
 
@@ -134,6 +137,31 @@ static void who_sleeps_tells_nothing(void **state)
 	assert_int_equal(dt_seating_next(&s, true, true, now + S), DT_SEAT_BESIDE);
 }
 
+/* By our own account: who was on the CPU 3 s before us has stood for the last second, and not for the last five. */
+static void who_has_stood_is_known(void **state)
+{
+	struct dt_seat seat = {.kind = DT_SEAT_SLICE, .cpu = 0, .booked = open("/proc/thread-self/sched", O_RDONLY)};
+	struct dt_thread_booked before;
+	char text[DT_BOOKED_TEXT] = "";
+
+	(void)state;
+	if (seat.booked < 0)
+		skip();
+	usleep(1000);
+	assert_true(pread(seat.booked, text, sizeof(text) - 1, 0) > 0);
+	assert_int_equal(dt_thread_booked_parse(text, strlen(text), &before), 0);
+	assert_true(before.ns > 10 * S);
+	before.ns -= 3 * S;
+	assert_true(dt_seat_stood(&seat, &before, dt_clock_ns() - 1 * S));
+	assert_false(dt_seat_stood(&seat, &before, dt_clock_ns() - 5 * S));
+	before.ns = 0; /* it was woken on another CPU */
+	assert_false(dt_seat_stood(&seat, &before, dt_clock_ns() - 1 * S));
+	close(seat.booked);
+	seat.booked = -1;
+	before.ns = 1;
+	assert_false(dt_seat_stood(&seat, &before, dt_clock_ns() - 1 * S));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +171,7 @@ int main(void)
 	    cmocka_unit_test(beside_is_left_if_it_is_worse),
 	    cmocka_unit_test(what_is_good_is_kept),
 	    cmocka_unit_test(who_sleeps_tells_nothing),
+	    cmocka_unit_test(who_has_stood_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
