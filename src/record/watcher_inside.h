@@ -32,6 +32,7 @@ struct dt_watcher {
 	_Atomic int sits;   /* the CPU that it sits on, or one of: */
 #define DT_SITS_FREE   (-1) /* nobody that it looks at runs */
 #define DT_SITS_BESIDE (-2)
+	_Atomic int seat_kind; /* most rounds were made in this one */
 	_Atomic uint64_t strays;
 	struct dt_seat seat;
 	struct dt_stop stop;
@@ -42,7 +43,6 @@ struct dt_watcher {
 		const char *why;
 	} sat[DT_SEAT_FIFO + 1];         /* by kind */
 	uint64_t seen_unseen, seen_torn; /* of the tally, before the last round */
-	_Atomic int seat_kind;           /* most rounds were made in this one */
 	_Atomic(const char *) seat_why;
 	_Atomic(struct dt_subject *) inbox, outbox;
 	_Atomic uint64_t cpu_ns;
@@ -53,19 +53,19 @@ struct dt_watcher {
 	uint64_t since_ns;                                 /* of the time before, the next round tells nothing */
 	uint64_t told_ns;                                  /* when the sums were told */
 	uint64_t slept_ns;                                 /* when the last sleep began */
-	bool got_up;                                       /* in this round, from the CPU that it sits on */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */
 	pthread_cond_t called;
+	pid_t tid;
 	atomic_bool quit;
+	atomic_bool rests; /* it was left behind, and has come back from that look */
+	bool got_up;       /* in this round, from the CPU that it sits on */
 	struct dt_event ended;
 	struct dt_watcher_held held, looked;
-	pid_t tid;
 	uint64_t looks;           /* so far */
 	struct dt_subject *at;    /* the process that the last one is at */
 	_Atomic uint64_t look;    /* the number of the look that it is in; 0: none, or: */
 #define DT_LOOK_LEFT UINT64_MAX   /* it was left behind in it: all but the look itself belongs to who did that */
-	atomic_bool rests;        /* it was, and has come back from that look */
 	struct dt_watcher *older; /* that was left behind before */
 	bool stopped;
 };
