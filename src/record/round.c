@@ -15,12 +15,12 @@
 #include "record/watcher_inside.h"
 
 #define LATE_NS   200000u   /* after which a look is not one of its moment any more */
+#define ASIDE_NS  100000u   /* in which who runs at an instant is put aside for us, though we may have to wait then */
 #define STOP_NS   300000u   /* more may pass until one is met that ran when it was first asked */
 #define OVER_NS   2000000u  /* a round that is over by so much is not made longer by looks that stop threads */
 #define LONG_NS   5000000u  /* after which it is asked how much of a round we were on a CPU */
 #define FROZEN_NS 50000000u /* so late we are likelier to have been stopped ourselves */
 #define MOVES     2         /* to the CPU of a thread that goes from one to another */
-#define STOPPED   125 /* at most one part in so many of the time is a target kept stopped, unless that was asked for */
 
 struct moment {
 	struct dt_watcher *w;
@@ -89,31 +89,50 @@ static bool is_here(const struct moment *m, const struct dt_subject *subject)
 	return m->w->seat.cpu >= 0 && cpu_of(subject) == m->w->seat.cpu;
 }
 
+/* We are late, because a third one kept us from the CPU. When we are woken, the one that we watch is put aside, and
+ * then the kernel may find that the CPU is due to neither of us (programs of another group have had less of it). Who is
+ * on our CPU and has not got it since stands where it was when we should have come: for who is ready to run that is as
+ * soon after the instant as we come in time, for who sleeps the instant itself, for it may have run on after it. */
+static bool has_stood(const struct moment *m, struct dt_recorded *thread)
+{
+	struct dt_thread_booked booked;
+	struct dt_thread_stat stat;
+
+	return m->w->seat.cpu >= 0 && dt_thread_stat_now(&thread->files, &stat) == 0 &&
+	       stat.processor == m->w->seat.cpu && dt_thread_booked_now(&thread->files, &booked) == 0 &&
+	       dt_seat_stood(&m->w->seat, &booked, m->late_ns - LATE_NS + (stat.state == 'R' ? ASIDE_NS : 0));
+}
+
 /* Reads the account of a process, and whether it has run: then it is like those that ran the last time. Which threads
- * may matter of a process with several is only known in the look: of that one it is told by its own time. */
+ * may matter of a process with several is only known in the look: of that one it is told by its own time. If we are
+ * late it must have stood since the moment, and is as if it had been asked then. */
 static void ask_account(const struct moment *m, struct dt_subject *subject)
 {
 	struct dt_recorded *thread = only_thread(subject);
 	struct dt_early *early = &subject->early;
+	bool late = m->woke_ns > m->late_ns;
 
 	if (!thread) {
 		subject->active = dt_recorder_ran(subject->recorder) || subject->active;
 		return;
 	}
 	early->tid = thread->tid;
-	early->asked_ns = dt_clock_ns();
-	subject->asked = early->asked_ns < m->late_ns && dt_thread_sched_now(&thread->files, &early->sched) == 0;
+	early->asked_ns = late ? m->late_ns : dt_clock_ns();
+	subject->asked = (late || early->asked_ns < m->late_ns) &&
+			 dt_thread_sched_now(&thread->files, &early->sched) == 0 && (!late || has_stood(m, thread));
 	subject->active = subject->active || (subject->asked && early->sched.slices != thread->sched.slices);
 }
 
-/* If there are several. Those that ran the last time are most likely to run. */
+/* If there are several, or we are late. Those that ran the last time are most likely to run. */
 static void ask_early(const struct moment *m)
 {
-	for (struct dt_subject *subject = m->list; subject && m->list->next; subject = subject->next)
+	bool wanted = m->list->next || m->woke_ns > m->late_ns;
+
+	for (struct dt_subject *subject = m->list; subject && wanted; subject = subject->next)
 		if (subject->active)
 			ask_account(m, subject);
-	for (struct dt_subject *subject = m->list; subject && m->list->next; subject = subject->next)
-		if (!subject->active)
+	for (struct dt_subject *subject = m->list; subject && wanted; subject = subject->next)
+		if (!subject->active && !subject->asked)
 			ask_account(m, subject);
 }
 
@@ -161,13 +180,13 @@ static void go_round(const struct moment *m)
  * but stands: looks at it agree. */
 static bool is_allowed(const struct moment *m, enum way way)
 {
-	const struct dt_watcher *w = m->w;
+	struct dt_watcher *w = m->w;
 
 	if (!w->options.pause)
 		return way == OUTER;
 	if (w->options.pause_always)
 		return way != WHOLE || w->stop.in_vain;
-	return way != STOP || w->stop.stood_ns * STOPPED < dt_clock_ns() - w->began_ns;
+	return way != STOP || dt_allowance_ask(&w->allowance, w->stop.stood_ns, dt_clock_ns());
 }
 
 /* What could not be seen from where we sit. */

@@ -180,10 +180,26 @@ static void part(struct dt_watcher *w)
 	}
 }
 
+/* Of two that had as many rounds, the one that we sit in. */
 static void tell_seat(struct dt_watcher *w)
 {
-	atomic_store(&w->seat_why, w->seat.why);
-	atomic_store(&w->seat_kind, (int)w->seat.kind);
+	enum dt_seat_kind most = w->seat.kind;
+
+	w->sat[most].why = w->seat.why;
+	for (enum dt_seat_kind kind = DT_SEAT_BESIDE; kind <= DT_SEAT_FIFO; kind++)
+		if (w->sat[kind].rounds > w->sat[most].rounds)
+			most = kind;
+	atomic_store(&w->seat_why, w->sat[most].why);
+	atomic_store(&w->seat_kind, (int)most);
+}
+
+static bool anybody_ran(const struct dt_watcher *w)
+{
+	bool ran = false;
+
+	for (const struct dt_subject *subject = w->subjects; subject; subject = subject->next)
+		ran = ran || subject->active;
+	return ran;
 }
 
 static bool met_real_time(const struct dt_watcher *w)
@@ -196,30 +212,49 @@ static bool met_real_time(const struct dt_watcher *w)
 }
 
 /* A short time slice is worth nothing where the kernel does not give us the CPU for it (a cgroup of little weight, for
- * one): then we wait until the target blocks, and see it where it sleeps. The same is true of the lowest real-time
- * priority where the target has a higher one. */
-static void watch_seat(struct dt_watcher *w)
+ * one): then we wait until the target blocks, and see it where it sleeps. */
+static void watch_slice(struct dt_watcher *w)
+{
+	bool unseen = w->tally.unseen != w->seen_unseen || w->tally.torn != w->seen_torn;
+
+	w->seen_unseen = w->tally.unseen;
+	w->seen_torn = w->tally.torn;
+	if (w->seat.kind == DT_SEAT_SLICE && !w->seating.last_ns)
+		dt_seating_begin(&w->seating, w->options.rate, w->options.pause ? DT_STOPS_RATE : 0, dt_clock_ns());
+	if (!w->seating.last_ns || dt_seating_next(&w->seating, anybody_ran(w), unseen, dt_clock_ns()) == w->seat.kind)
+		return;
+	if (w->seating.kind == DT_SEAT_BESIDE)
+		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
+			      strstr(w->seat.why, DT_RIGHT) ? DT_WHY_LATE ", and there is no right to a real-time "
+									  "priority (" DT_RIGHT ")"
+							    : DT_WHY_LATE);
+	else if (!dt_seat_return(&w->seat))
+		w->seating.last_ns = 0;
+}
+
+/* The same is true of the lowest real-time priority where the target has a higher one. */
+static void watch_fifo(struct dt_watcher *w)
 {
 	uint64_t rounds = w->tally.rounds - w->watched_rounds, late = w->tally.late - w->watched_late;
-	bool real_time;
 
 	if (rounds < SEAT_ROUNDS && (rounds < SEAT_FEW || dt_clock_ns() < w->watched_ns + NS_PER_S))
 		return;
 	w->watched_ns = dt_clock_ns();
 	w->watched_rounds = w->tally.rounds;
 	w->watched_late = w->tally.late;
-	real_time = met_real_time(w);
-	if (w->seat.kind == DT_SEAT_BESIDE || late * SEAT_LATE < rounds)
-		return;
-	if (w->seat.kind == DT_SEAT_SLICE)
-		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
-			      strstr(w->seat.why, DT_RIGHT) ? DT_WHY_LATE ", and there is no right to a real-time "
-									  "priority (" DT_RIGHT ")"
-							    : DT_WHY_LATE);
-	else if (real_time)
+	if (met_real_time(w) && late * SEAT_LATE >= rounds)
 		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
 			      "the target has a real-time priority, and kept us from its CPU");
+}
+
+static void watch_seat(struct dt_watcher *w)
+{
+	w->sat[w->seat.kind].rounds++;
 	tell_seat(w);
+	if (w->seat.kind == DT_SEAT_FIFO)
+		watch_fifo(w);
+	else
+		watch_slice(w);
 }
 
 /* Stops, and the CPU time that we have used: now and then, for who looks after the recording. */

@@ -53,7 +53,7 @@ struct dt_subject *dt_watcher_ended(struct dt_watcher *watcher);
 struct dt_ring *dt_watcher_ring(struct dt_watcher *watcher);
 const struct dt_tally *dt_watcher_tally(const struct dt_watcher *watcher);
 
-/* The seat that it has, and a word about why it is no better one. */
+/* The seat that it made most of its rounds in, and a word about why it was no better one. */
 enum dt_seat_kind dt_watcher_seat(const struct dt_watcher *watcher, const char **why);
 
 /* How often it would have handed a process to another thread, had there been one. */

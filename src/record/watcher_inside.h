@@ -5,10 +5,15 @@
 #include <pthread.h>
 
 #include "base/event.h"
+#include "record/allowance.h"
 #include "record/instants.h"
+#include "record/seating.h"
 #include "record/watcher.h"
 
 #define DT_GAP_NS UINT64_C(1000000000) /* who wakes so much later than it should was stopped */
+
+/* With what a stop takes, about so many a second are allowed. */
+#define DT_STOPS_RATE (1e9 / DT_STOPPED / 60000)
 
 /* What is asked for by who looks after the recording: a stop, or a look. */
 struct dt_watcher_held {
@@ -27,10 +32,17 @@ struct dt_watcher {
 	_Atomic int sits;   /* the CPU that it sits on, or one of: */
 #define DT_SITS_FREE   (-1) /* nobody that it looks at runs */
 #define DT_SITS_BESIDE (-2)
+	_Atomic int seat_kind; /* most rounds were made in this one */
 	_Atomic uint64_t strays;
 	struct dt_seat seat;
 	struct dt_stop stop;
-	_Atomic int seat_kind;
+	struct dt_allowance allowance; /* for it */
+	struct dt_seating seating;
+	struct {
+		uint64_t rounds; /* that were made there */
+		const char *why;
+	} sat[DT_SEAT_FIFO + 1];         /* by kind */
+	uint64_t seen_unseen, seen_torn; /* of the tally, before the last round */
 	_Atomic(const char *) seat_why;
 	_Atomic(struct dt_subject *) inbox, outbox;
 	_Atomic uint64_t cpu_ns;
@@ -41,20 +53,20 @@ struct dt_watcher {
 	uint64_t since_ns;                                 /* of the time before, the next round tells nothing */
 	uint64_t told_ns;                                  /* when the sums were told */
 	uint64_t slept_ns;                                 /* when the last sleep began */
-	bool got_up;                                       /* in this round, from the CPU that it sits on */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */
 	pthread_cond_t called;
+	pid_t tid;
 	atomic_bool quit;
 	atomic_bool parts; /* some of its processes are gone */
+	atomic_bool rests; /* it was left behind, and has come back from that look */
+	bool got_up;       /* in this round, from the CPU that it sits on */
 	struct dt_event ended;
 	struct dt_watcher_held held, looked;
-	pid_t tid;
 	uint64_t looks;           /* so far */
 	struct dt_subject *at;    /* the process that the last one is at */
 	_Atomic uint64_t look;    /* the number of the look that it is in; 0: none, or: */
 #define DT_LOOK_LEFT UINT64_MAX   /* it was left behind in it: all but the look itself belongs to who did that */
-	atomic_bool rests;        /* it was, and has come back from that look */
 	struct dt_watcher *older; /* that was left behind before */
 	bool stopped;
 };

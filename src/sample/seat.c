@@ -109,10 +109,26 @@ void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why
 
 	if (kind >= seat->kind)
 		return;
+	if (seat->kind == DT_SEAT_SLICE)
+		seat->left = seat->why;
 	lower(seat, kind);
 	seat->why = why;
 	if (seat->kind == DT_SEAT_BESIDE)
 		hurry(seat, fifo);
+}
+
+bool dt_seat_return(struct dt_seat *seat)
+{
+	if (seat->kind != DT_SEAT_BESIDE || !seat->left || !take_slice(seat))
+		return false;
+	if (seat->avoided >= 0)
+		sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
+	seat->avoided = -1;
+	seat->kind = DT_SEAT_SLICE;
+	seat->why = seat->left;
+	seat->left = NULL;
+	seat->lent = seat->brisk = false;
+	return true;
 }
 
 bool dt_seat_move(struct dt_seat *seat, int cpu)
@@ -171,14 +187,31 @@ void dt_seat_sit_down(const struct dt_seat *seat)
 	sched_setaffinity(0, sizeof(only), &only);
 }
 
+/* When the kernel last booked our time. */
+static bool own_account(const struct dt_seat *seat, struct dt_thread_booked *ours)
+{
+	char text[DT_BOOKED_TEXT];
+	ssize_t got = seat->booked < 0 ? -1 : pread(seat->booked, text, sizeof(text), 0);
+
+	return got > 0 && dt_thread_booked_parse(text, (size_t)got, ours) == 0;
+}
+
 /* The kernel books the time of the one that has to go and begins to count ours at the same moment. */
 bool dt_seat_followed(const struct dt_seat *seat, const struct dt_thread_booked *booked)
 {
 	struct dt_thread_booked ours;
-	char text[DT_BOOKED_TEXT];
-	ssize_t got = seat->booked < 0 ? -1 : pread(seat->booked, text, sizeof(text), 0);
 
-	return got <= 0 || dt_thread_booked_parse(text, (size_t)got, &ours) < 0 || booked->ns + MOMENT_NS >= ours.ns;
+	return !own_account(seat, &ours) || booked->ns + MOMENT_NS >= ours.ns;
+}
+
+/* The CPU's clock of what it books stands while the kernel, or a host, has the CPU: since then no more of it has passed
+ * than of ours, and since our own account was booked no less than nothing. One that was woken on another CPU than it
+ * slept on has no such time, 0. */
+bool dt_seat_stood(const struct dt_seat *seat, const struct dt_thread_booked *booked, uint64_t since_ns)
+{
+	struct dt_thread_booked ours;
+
+	return booked->ns && own_account(seat, &ours) && booked->ns + (dt_clock_ns() - since_ns) <= ours.ns;
 }
 
 void dt_seat_leave(struct dt_seat *seat)

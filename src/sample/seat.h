@@ -25,6 +25,7 @@ enum dt_seat_kind {
 struct dt_seat {
 	enum dt_seat_kind kind;
 	const char *why;   /* it is no better one: a word for people */
+	const char *left;  /* why it was none while it was a slice; NULL: it never was one that was left */
 	int cpu;           /* that we are bound to, -1: to none */
 	int avoided;       /* the one that we keep off, -1: none */
 	cpu_set_t allowed; /* where we may go */
@@ -41,6 +42,9 @@ void dt_seat_take(struct dt_seat *seat, bool perch, bool brisk);
 /* Goes down to a worse kind for a reason. */
 void dt_seat_lower(struct dt_seat *seat, enum dt_seat_kind kind, const char *why);
 
+/* From beside back into the slice that was left for it. False where there is none any more. */
+bool dt_seat_return(struct dt_seat *seat);
+
 /* Moves to a CPU, for the next instant or this one. False where we may not go. */
 bool dt_seat_move(struct dt_seat *seat, int cpu);
 
@@ -54,6 +58,10 @@ void dt_seat_sit_down(const struct dt_seat *seat);
 
 /* Was a thread with this account on our CPU until we came? Also true where that cannot be told. */
 bool dt_seat_followed(const struct dt_seat *seat, const struct dt_thread_booked *booked);
+
+/* Was a thread with this account, which is on our CPU, on it for the last time before since_ns (dt_clock_ns())? Then it
+ * has not got on since, however late we come. False also where that cannot be told. */
+bool dt_seat_stood(const struct dt_seat *seat, const struct dt_thread_booked *booked, uint64_t since_ns);
 
 /* Makes us as we were. */
 void dt_seat_leave(struct dt_seat *seat);

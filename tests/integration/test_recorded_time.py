@@ -269,11 +269,12 @@ def pinned(count, cpus):
 def test_three_busy_processes_on_two_cpus():
     """The target shares its CPUs with others: it waits for one, and its own clock goes on. Then three targets at once."""
     cpus = set(sorted(os.sched_getaffinity(0))[:2])
+    weak = [need_program("setpriv"), "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]
 
-    def crowded(cpus, busy, idle):
+    def crowded(cpus, busy, idle, **how):
         with target(SYSTEM, "phases.py", "plain", busy, idle) as program, pinned(2, cpus):
             os.sched_setaffinity(program.pid, cpus)
-            return record_all([program], "plain")
+            return record_all([program], "plain", **how)
 
     def three():
         with contextlib.ExitStack() as stack:
@@ -287,6 +288,9 @@ def test_three_busy_processes_on_two_cpus():
         # After a look the kernel chooses anew who runs, which is often the target: it works then, and not before the next.
         ("plain 1/2 beside two on the same CPU", lambda: crowded({max(cpus)}, 1, 2)),
         ("plain 0.5/2 beside two on the same CPU", lambda: crowded({max(cpus)}, 0.5, 2)),
+        # Without that right others get the CPU when we ask for it: what stands until we come is seen as it was then.
+        ("plain 1/2 beside two, no right to a priority", lambda: crowded({max(cpus)}, 1, 2, command=weak)),
+        ("plain 2/1 beside two, no right to a priority", lambda: crowded({max(cpus)}, 2, 1, command=weak)),
         ("three times plain 2/1", three)])
 
 

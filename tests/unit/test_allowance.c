@@ -1,0 +1,101 @@
+/* How long a target may be kept stopped, by a clock made up. */
+#include "unit.h"
+
+#include "record/allowance.h"
+
+#define S     UINT64_C(1000000000)
+#define US    UINT64_C(1000)
+#define BEGIN (1000 * S)
+
+struct clock {
+	struct dt_allowance a;
+	uint64_t now, stood;
+};
+
+/* Looks at so many a second for so long, each of which wants a stop of so many ns. The share of them that was stopped.
+ */
+static double look(struct clock *c, unsigned rate, double seconds, uint64_t stop)
+{
+	unsigned count = (unsigned)(seconds * rate), stopped = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		c->now += S / rate;
+		if (dt_allowance_ask(&c->a, c->stood, c->now)) {
+			c->stood += stop;
+			stopped++;
+		}
+	}
+	return (double)stopped / count;
+}
+
+static void at_a_hundred_a_second_each_may_be_stopped(void **state)
+{
+	struct clock c = {.now = BEGIN};
+
+	(void)state;
+	assert_true(look(&c, 100, 60, 75 * US) == 1);
+}
+
+static void one_part_is_never_exceeded_by_much(void **state)
+{
+	struct clock c = {.now = BEGIN};
+	double share;
+
+	(void)state;
+	look(&c, 1000, 1, 60 * US);
+	assert_true(c.stood <= S / 100 + 60 * US);
+	share = look(&c, 1000, 99, 60 * US);
+	assert_true(share > 0.13 && share < 0.135);
+	assert_true(c.stood < 100 * S / DT_STOPPED + 3000 * US);
+}
+
+static void a_burst_is_allowed(void **state)
+{
+	struct clock c = {.now = BEGIN};
+
+	(void)state;
+	assert_true(look(&c, 1000, 0.03, 60 * US) == 1); /* at the beginning */
+	look(&c, 1000, 10, 60 * US);
+	c.now += 4 * S;
+	assert_true(look(&c, 1000, 0.5, 60 * US) == 1);
+}
+
+static void what_is_long_ago_does_not_count(void **state)
+{
+	struct clock c = {.now = BEGIN};
+	uint64_t before;
+
+	(void)state;
+	look(&c, 1000, 1, 60 * US);
+	c.now += 3600 * S;
+	before = c.stood;
+	look(&c, 1000, 10, 60 * US);
+	assert_true(c.stood - before < 14 * S / DT_STOPPED + 60 * US);
+}
+
+static void what_was_too_long_is_paid_back(void **state)
+{
+	struct clock c = {.now = BEGIN};
+
+	(void)state;
+	look(&c, 100, 1, 64000 * US); /* once */
+	assert_true(c.stood == 64000 * US);
+	assert_true(look(&c, 100, 6, 60 * US) == 0);
+	assert_true(look(&c, 100, 60, 60 * US) > 0.9);
+	c.stood += 60 * S; /* we were stopped ourselves meanwhile */
+	assert_true(look(&c, 100, 59, 60 * US) == 0);
+	assert_true(look(&c, 100, 10, 60 * US) > 0.8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(at_a_hundred_a_second_each_may_be_stopped),
+	    cmocka_unit_test(one_part_is_never_exceeded_by_much),
+	    cmocka_unit_test(a_burst_is_allowed),
+	    cmocka_unit_test(what_is_long_ago_does_not_count),
+	    cmocka_unit_test(what_was_too_long_is_paid_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
