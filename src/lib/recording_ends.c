@@ -3,6 +3,7 @@
  * on that there is nothing to record. Where the kernel does not tell, the looks find out, and it is asked more often.
  */
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -67,13 +68,17 @@ static uint64_t most_ns(const struct dt_recording *r, uint64_t ns)
 	return ns;
 }
 
-/* Takes note of those that have ended. How many, or -1 if a signal came. */
+/* Takes note of those that have ended. How many, or -1 if a signal came. epoll_wait() alone would end by signals that
+ * nobody notes, too: one comes with each thread that we stop. */
 static int take_note(struct dt_recording *r, int timeout_ms)
 {
+	struct pollfd ends = {.fd = r->ends, .events = POLLIN};
 	struct epoll_event events[MOST_AT_ONCE];
-	int count = epoll_wait(r->ends, events, MOST_AT_ONCE, timeout_ms);
+	int count = poll(&ends, 1, timeout_ms);
 	uint64_t now = dt_clock_ns();
 
+	if (count > 0)
+		count = epoll_wait(r->ends, events, MOST_AT_ONCE, 0);
 	for (int i = 0; i < count; i++) {
 		struct dt_member *member = events[i].data.ptr;
 		eventfd_t rung;

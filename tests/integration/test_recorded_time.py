@@ -297,8 +297,8 @@ def test_three_busy_processes_on_two_cpus():
 @alone
 @limit(3600)
 def test_beside_a_higher_priority():
-    """A program that nobody keeps from its CPU takes it for 2 ms of each 10, from us as well. We come late then, and what
-    the target did at the moment is not known; what is shown of it must be true all the same."""
+    """A program that nobody keeps from its CPU takes it for 2 ms of each 10, from us as well. We come late then; what is
+    shown of the target must be where it was at the moment all the same."""
     need_root()
     cpu = {max(os.sched_getaffinity(0))}
     hog = ("import time\nwhile True:\n    time.sleep(0.008)\n    end = time.perf_counter() + 0.002\n"
@@ -317,7 +317,7 @@ def test_beside_a_higher_priority():
     label, found = measure("Truth of time, beside a higher priority", [("plain 2/1", take)], judge=False)[0]
     other = max(0, 100 - found["work"] - found["rest"] - found["unseen"])
     assert found["work"] - POINTS <= found["truth"] <= found["work"] + other + found["unseen"] + POINTS, f"{label}: {found}"
-    assert found["late"] > found["rounds"] / 50 and found["unseen"] > 0, found
+    assert found["late"] > found["rounds"] / 50, found
 
 
 @alone
