@@ -177,11 +177,9 @@ static void tell_nothing(struct dt_record_run *run)
 			strcmp(run->reason, "ended") ? "it ended before a process could be looked at"
 						     : "the processes ended");
 	hint_old_output(run, &err);
-	if (run->command->program)
-		dt_report(run->common, &err);
-	else if (run->pending.pid || !run->failures.first)
+	if (!run->command->program && (run->pending.pid || !run->failures.first))
 		dt_failures_add(&run->failures, run->common, run->pending.pid, &err);
-	else if (has_old_output(run)) /* why was told before */
+	else if (run->command->program || has_old_output(run)) /* why was told before */
 		dt_report(run->common, &err);
 }
 

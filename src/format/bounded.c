@@ -5,6 +5,13 @@
 
 #define BUFFER ((size_t)64 << 10)
 
+/* What a write that failed returns: glibc counts wrongly below zero, musl takes nothing else for a failure. */
+#ifdef __GLIBC__
+#define FAILED 0
+#else
+#define FAILED (-1)
+#endif
+
 static ssize_t write_on(void *cookie, const char *data, size_t size)
 {
 	struct dt_bounded *bounded = cookie;
@@ -13,10 +20,10 @@ static ssize_t write_on(void *cookie, const char *data, size_t size)
 		bounded->full = true;
 		bounded->left = 0;
 		errno = EFBIG;
-		return 0;
+		return FAILED;
 	}
 	if (fwrite(data, 1, size, bounded->to) != size)
-		return 0;
+		return FAILED;
 	bounded->left -= size;
 	return (ssize_t)size;
 }

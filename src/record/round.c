@@ -126,7 +126,7 @@ static void ask_account(const struct moment *m, struct dt_subject *subject)
 /* If there are several, or we are late. Those that ran the last time are most likely to run. */
 static void ask_early(const struct moment *m)
 {
-	bool wanted = m->list->next || m->woke_ns > m->late_ns;
+	bool wanted = m->list && (m->list->next || m->woke_ns > m->late_ns);
 
 	for (struct dt_subject *subject = m->list; subject && wanted; subject = subject->next)
 		if (subject->active)

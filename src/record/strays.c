@@ -25,15 +25,17 @@ void dt_strays_give(struct dt_strays *strays, struct dt_recorded *threads, size_
 	}
 }
 
-/* Where not all threads are known nothing is concluded of the time until they are. */
+/* Where not all threads are known nothing is concluded of the time until they are. Where no thread that is known has
+ * spent anything none has begun another one. */
 void dt_strays_note(struct dt_strays *strays, struct dt_recorder *recorder, uint64_t told_ns, uint64_t now_ns)
 {
 	uint64_t clock_ns, known_ns;
 
 	strays->known_ns += told_ns;
-	if (strays->based && now_ns < strays->asked_ns + ASK_NS)
+	if (strays->based && (now_ns < strays->asked_ns + ASK_NS || strays->known_ns == strays->asked_known_ns))
 		return;
 	strays->asked_ns = now_ns;
+	strays->asked_known_ns = strays->known_ns;
 	known_ns = strays->known_ns + strays->owed_ns;
 	if (!dt_recorder_spent(recorder, &clock_ns)) {
 		strays->based = false;

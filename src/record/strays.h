@@ -17,6 +17,7 @@ struct dt_strays {
 	uint64_t known_ns; /* was told, or belongs to a time of which nothing is */
 	uint64_t owed_ns;
 	uint64_t asked_ns; /* dt_clock_ns() when the clock was last asked */
+	uint64_t asked_known_ns;
 };
 
 /* After a look, before it is told: gives what is owed to those that it met first, if some of them had a CPU. */

@@ -68,12 +68,13 @@ struct dt_recorder {
 	uint32_t last_serial;
 	enum dt_way way;
 	bool going_on;                          /* the look that is being taken has begun */
+	bool together;                          /* some thread has several thread states */
+	bool crowded;                           /* some stacks are only proven if nobody runs */
+	bool has_clock;                         /* see below */
 	struct dt_walk_interpreter interpreter; /* the first one; only its places are used */
 	struct dt_home *homes;                  /* all of them, oldest first */
 	size_t home_count;
 	uint64_t newest_home;  /* its address */
-	bool together;         /* some thread has several thread states */
-	bool crowded;          /* some stacks are only proven if nobody runs */
 	uint64_t maps_ns;      /* dt_clock_ns() from when on C stacks may be looked for again */
 	struct dt_pulse pulse; /* of the last look by the short way; zero: there was none */
 	uint64_t suspect;      /* thread state that had the GIL then */
@@ -86,8 +87,7 @@ struct dt_recorder {
 	unsigned mistaken;     /* how often in a row it was not */
 	bool real_time;        /* a thread was met with such a priority since that was last asked */
 	clockid_t clock;       /* of the process */
-	bool has_clock;
-	uint64_t clock_ns; /* that it told last */
+	uint64_t clock_ns;     /* that it told last */
 	struct dt_imprint imprint;
 	uint64_t others_ns; /* that all threads but the suspect had been on a CPU, at the last look; 0: not known */
 	size_t asked;       /* the thread that was last asked for its state though none of them seemed to have run */

@@ -406,8 +406,8 @@ static enum dt_attempt look_at_found(struct dt_recorder *r, const struct dt_mome
 	return DT_ATTEMPT_DONE;
 }
 
-/* Is there a thread where the last holder was, which has ended? It may take the GIL as the one that had it last, and the
- * words would not show it: it is to be watched as that one. */
+/* Is there a thread where the last holder was, which has ended? It may take the GIL as the one that had it last, and
+ * the words would not show it: it is to be watched as that one. */
 static bool is_succeeded(const struct dt_walk *walk, const struct attempt_state *a)
 {
 	for (size_t i = 0; !a->suspect && i < walk->thread_count; i++)

@@ -534,6 +534,8 @@ def test_what_is_there_is_written(kind):
         words = ["-f", "text"] if kind == "text" else ["-o", output]
         with Recorder([*words, program.pid], here) as recorder:
             recorder.wait_said("recording process")
+            if kind == "darter":
+                wait_recorded(output, program.pid)
             if kind == "text":
                 recorder.send(signal.SIGUSR1)
                 assert recorder.process.stdout.readline().startswith(b"Recorded process")
