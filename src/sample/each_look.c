@@ -95,6 +95,11 @@ static void ask_kernel(struct pass *p, struct dt_recorded *thread)
 		return;
 	}
 	one.running = stat.state == 'R';
+	if (!thread->asked) {
+		thread->asked = true;
+		thread->blocked = !one.running;
+		thread->first = one.before.slices;
+	}
 	if (one.running && (seat->kind == DT_SEAT_BESIDE || stat.processor != seat->cpu || stat.rt_priority != 0)) {
 		set_aside(p, &stat);
 		return;
@@ -222,6 +227,17 @@ static bool stood(struct one *one, struct dt_thread_sched *after)
 	return dt_thread_sched_now(&one->thread->files, after) == 0 && after->slices == one->before.slices;
 }
 
+/* It was put on a CPU after it was first asked for, so it is not met where it was at the moment. Of one that was
+ * blocked it is known what it did; to look again would show the work that it has gone on to. */
+static void lose(struct dt_recorder *r, struct dt_recorded *thread)
+{
+	dt_recorded_unseen(r, thread, false);
+	if (!thread->blocked)
+		return;
+	thread->state = DT_STATE_SLEEPING;
+	thread->syscall = NULL;
+}
+
 static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *after)
 {
 	struct dt_recorded *thread = one->thread;
@@ -240,7 +256,9 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 	thread->stands = !one->running && !thread->unseen;
 	thread->seen = true;
 	one->seen_ns = dt_seen_since(p->r, p->moment, thread, after, one->running, one->seen_ns);
-	if (one->seen_ns > p->moment->late_ns && thread->ran && !thread->began)
+	if (thread->asked && after->slices != thread->first && !thread->began)
+		lose(p->r, thread);
+	else if (one->seen_ns > p->moment->late_ns && thread->ran && !thread->began)
 		dt_recorded_unseen(p->r, thread, false);
 }
 

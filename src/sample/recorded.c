@@ -21,7 +21,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 		r->threads[i].ready_ns = r->threads[i].span_ns = 0;
 		r->threads[i].before = r->threads[i].state;
 		r->threads[i].call_before = r->threads[i].syscall;
-		r->threads[i].seen = false;
+		r->threads[i].seen = r->threads[i].asked = false;
 	}
 	r->going_on = false;
 	r->asked_all = false;

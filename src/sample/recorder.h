@@ -52,6 +52,9 @@ struct dt_recorded {
 	bool twin;         /* among them an older one of the same interpreter */
 	bool frames_there; /* its stack was not empty when it was last seen */
 	bool ended;        /* its thread is gone: the next look at all threads drops it */
+	bool asked;        /* where each is looked at on its own: in this look it was asked for, */
+	bool blocked;      /* was blocked then, */
+	uint64_t first;    /* and had been put on a CPU so often */
 
 	/* For who uses the recorder: zero when the thread is new, and then left alone. */
 	struct {
