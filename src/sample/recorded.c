@@ -372,6 +372,14 @@ static uint64_t time_of_all(const struct dt_recorder *r)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+bool dt_recorder_ran(struct dt_recorder *r)
+{
+	uint64_t before = r->clock_ns;
+
+	r->clock_ns = time_of_all(r);
+	return r->clock_ns != before;
+}
+
 bool dt_recorder_spent(struct dt_recorder *r, uint64_t *spent_ns)
 {
 	size_t known = 0;

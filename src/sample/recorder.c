@@ -15,7 +15,6 @@
 
 #define GET_ON_NS     100000u /* that a look takes after a thread was let get on */
 #define GET_ON_NAP_NS 20000
-#define NS_PER_S      UINT64_C(1000000000)
 #define TRIES         3
 #define LADDER_NS     3000000 /* that the long way may take: the moment is over long before */
 #define FIRST_NS      200000000
@@ -87,17 +86,6 @@ bool dt_recorder_real_time(struct dt_recorder *r)
 uint64_t dt_recorder_up_ns(const struct dt_recorder *r)
 {
 	return r->up_ns;
-}
-
-bool dt_recorder_ran(struct dt_recorder *r)
-{
-	uint64_t before = r->clock_ns;
-	struct timespec now;
-
-	if (!r->has_clock || clock_gettime(r->clock, &now) < 0)
-		return false;
-	r->clock_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	return r->clock_ns != before;
 }
 
 uint64_t dt_recorder_waited(const struct dt_recorder *r)
