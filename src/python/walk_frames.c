@@ -199,18 +199,20 @@ static int show(struct chain *chain, uint64_t address, const struct raw_frame *r
 }
 
 /*
- * 3.11 and 3.12 make a new C frame current before they fill in its current_frame, which is whatever lay on the C stack
- * until then. A filled one can be told: its outermost frame was pushed on top of what the C frame before it has as its
- * current one. (Greenlets break this rule for good, so the sampler believes a thread that stays between.)
+ * 3.11 and 3.12 make a new C frame current before they fill it in: compilers write both of its pointers at once, later,
+ * and until then they are whatever lay on the C stack. A filled one can be told: there is one before it, unless it is
+ * the thread state's own, and its outermost frame was pushed on top of what the one before has as its current one.
+ * (Greenlets break this rule for good, so the sampler believes a thread that stays between.)
  */
 struct entry_check {
 	bool wanted;       /* there is a rule to check */
+	bool unfilled;     /* there is none because the C frame before is not told yet */
 	uint64_t expected; /* what the entry's previous must be */
 };
 
-/* The current frame of a C frame. */
-static int current_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64_t cframe, uint64_t *top,
-			 struct entry_check *check)
+/* The current frame of a C frame of this thread state. */
+static int current_frame(struct dt_mem *mem, const struct dt_layout *layout, uint64_t thread, uint64_t cframe,
+			 uint64_t *top, struct entry_check *check)
 {
 	uint64_t previous = 0;
 	int rc = dt_mem_read_u64(mem, cframe + layout->cframe.current_frame, top);
@@ -221,6 +223,8 @@ static int current_frame(struct dt_mem *mem, const struct dt_layout *layout, uin
 		return rc;
 	if (previous && dt_mem_read_u64(mem, previous + layout->cframe.current_frame, &check->expected) == 0)
 		check->wanted = true;
+	else
+		check->unfilled = previous || cframe - thread >= layout->thread.size;
 	return 0;
 }
 
@@ -239,7 +243,7 @@ static int innermost(struct dt_mem *mem, const struct dt_layout *layout, uint64_
 		*top = 0;
 		return 0;
 	}
-	rc = current_frame(mem, layout, cframe, top, check);
+	rc = current_frame(mem, layout, thread, cframe, top, check);
 	*c_stack = rc == 0 && *top ? cframe : 0;
 	return rc;
 }
@@ -305,8 +309,9 @@ static int follow(struct dt_mem *mem, const struct dt_layout *layout, struct dt_
 			check.wanted = false;
 		}
 	}
-	if (thread->end == DT_WALK_WHOLE && check.wanted && check.expected != thread->top)
-		thread->end = DT_WALK_BETWEEN; /* no entry was found at all, though there is an outer one */
+	/* No entry was found at all, though there is an outer one? */
+	if (thread->end == DT_WALK_WHOLE && (check.unfilled || (check.wanted && check.expected != thread->top)))
+		thread->end = DT_WALK_BETWEEN;
 	/* A generator that just yields has lost its caller for a moment. Every whole chain begins with a call from C.
 	 */
 	if (last && !mark && layout->frame.owner != DT_ABSENT)
@@ -348,6 +353,6 @@ int dt_walk_before(struct dt_mem *mem, const struct dt_python *python, struct dt
 	if (rc == 0)
 		rc = dt_mem_read_u64(mem, *cframe + layout->cframe.previous, &previous);
 	if (rc == 0)
-		rc = current_frame(mem, layout, previous, &thread->top, &check);
+		rc = current_frame(mem, layout, thread->address, previous, &thread->top, &check);
 	return rc < 0 ? rc : follow(mem, layout, codes, arena, budget, check, thread);
 }

@@ -54,8 +54,11 @@ static void check_thread(struct tally *tally, const struct rules *rules, const s
 	if (!thread->frame_count) {
 		/* A thread that starts or ends has no frame; the main thread of these targets always has. */
 		tally->empty++;
-		if (thread->main && !rules_idle(rules))
-			blame(tally, "the main thread is empty");
+		if (thread->main && !rules_idle(rules)) {
+			snprintf(what, sizeof(what), "the main thread is empty: %s, %s", dt_proof_name(thread->proof),
+				 dt_state_name(thread->state));
+			blame(tally, what);
+		}
 	}
 	if (rules_check(rules, thread, what, sizeof(what)) == 0)
 		return;

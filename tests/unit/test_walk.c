@@ -30,6 +30,12 @@ static void put64(uint8_t *at, uint64_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
+/* Where a thread state has the C frame that it begins with. */
+static size_t own_cframe(const struct world *w)
+{
+	return w->python.layout.thread.size - w->python.layout.cframe.size;
+}
+
 static uint64_t frame_at(const struct world *w, size_t i)
 {
 	return FRAMES + i * w->python.layout.frame.size;
@@ -50,14 +56,14 @@ static int setup(void **state)
 	assert_true(w->runtime && w->interpreter && w->threads && w->frames && w->cframe);
 	put64(w->runtime + layout->runtime.interpreters_head, INTERPRETER);
 	put64(w->interpreter + layout->interpreter.threads_head, THREADS);
-	put64(w->cframe + layout->cframe.current_frame, FRAMES);
 	for (size_t i = 0; i < THREAD_MAX; i++) {
 		uint8_t *thread = w->threads + i * STRIDE;
 
 		if (i + 1 < THREAD_MAX)
 			put64(thread + layout->thread.next, THREADS + (i + 1) * STRIDE);
 		put64(thread + layout->thread.interp, INTERPRETER);
-		put64(thread + layout->thread.cframe, CFRAME);
+		put64(thread + layout->thread.cframe, THREADS + i * STRIDE + own_cframe(w));
+		put64(thread + own_cframe(w) + layout->cframe.current_frame, FRAMES);
 		put64(thread + layout->thread.thread_id, i + 1);
 	}
 	for (size_t i = 0; i < FRAME_MAX; i++) {
@@ -171,6 +177,28 @@ static void test_more_states_than_threads(void **state)
 	free(threads);
 }
 
+/* A call from C makes its C frame current, and writes both pointers of it a moment later. */
+static void test_entering(void **state)
+{
+	struct world *w = *state;
+	const struct dt_layout *layout = &w->python.layout;
+	uint8_t *own = w->threads + own_cframe(w);
+	struct dt_budget budget;
+
+	dt_budget_begin(&budget, FRAME_MAX * 10);
+	put64(w->threads + layout->thread.cframe, CFRAME);
+	put64(own + layout->cframe.current_frame, frame_at(w, 1));
+	assert_int_equal(walk_one(w, &budget), DT_WALK_BETWEEN); /* both are 0 */
+	put64(w->cframe + layout->cframe.previous, UINT64_C(0x10));
+	assert_int_equal(walk_one(w, &budget), DT_WALK_BETWEEN); /* what lay there before leads nowhere */
+	put64(w->cframe + layout->cframe.previous, THREADS + own_cframe(w));
+	assert_int_equal(walk_one(w, &budget), DT_WALK_BETWEEN); /* one of them is left */
+	put64(w->cframe + layout->cframe.current_frame, FRAMES);
+	assert_int_equal(walk_one(w, &budget), DT_WALK_WHOLE);
+	put64(w->cframe + layout->cframe.previous, 0);
+	assert_int_equal(walk_one(w, &budget), DT_WALK_BETWEEN);
+}
+
 static void test_time(void **state)
 {
 	struct world *w = *state;
@@ -198,6 +226,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_steps, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_all_threads, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_more_states_than_threads, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_entering, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_time, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
