@@ -88,8 +88,8 @@ static struct collected_process *find_process(struct dt_collector *c, uint32_t s
 	return subject && subject <= c->count && c->processes[subject - 1].id ? &c->processes[subject - 1] : NULL;
 }
 
-/* Serials only grow: the thread that is looked for is among the last ones, in order. */
-static struct collected_thread *find_thread(struct collected_process *process, uint32_t serial)
+/* Where the thread is, or is to be: they are in the order of their serials. */
+static size_t place_of(const struct collected_process *process, uint32_t serial)
 {
 	size_t low = 0, high = process->count;
 
@@ -101,7 +101,36 @@ static struct collected_thread *find_thread(struct collected_process *process, u
 		else
 			high = middle;
 	}
-	return low < process->count && process->threads[low].serial == serial ? &process->threads[low] : NULL;
+	return low;
+}
+
+static struct collected_thread *find_thread(struct collected_process *process, uint32_t serial)
+{
+	size_t at = place_of(process, serial);
+
+	return at < process->count && process->threads[at].serial == serial ? &process->threads[at] : NULL;
+}
+
+/* Mostly behind all others. Not so where its thread began later than one that was met after it: dt_recorded_lives(). */
+static struct collected_thread *add_thread(struct collected_process *process, uint32_t serial)
+{
+	size_t at = place_of(process, serial);
+	struct collected_thread *thread;
+
+	if (process->count == process->capacity) {
+		size_t capacity = process->capacity ? process->capacity * 2 : 16;
+		struct collected_thread *grown = reallocarray(process->threads, capacity, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		process->threads = grown;
+		process->capacity = capacity;
+	}
+	thread = process->threads + at;
+	memmove(thread + 1, thread, (process->count - at) * sizeof(*thread));
+	process->count++;
+	*thread = (struct collected_thread){.serial = serial};
+	return thread;
 }
 
 /* Puts an open run into the profile, up to the end of the last round; it may go on from there. */
@@ -165,20 +194,8 @@ static int collect_thread(struct dt_collector *c, struct collected_process *proc
 			told.name = before->name;
 		return dt_profile_set_thread(c->profile, thread->id, &told);
 	}
-	if (process->count == process->capacity) {
-		size_t capacity = process->capacity ? process->capacity * 2 : 16;
-		struct collected_thread *grown = reallocarray(process->threads, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		process->threads = grown;
-		process->capacity = capacity;
-	}
-	if (process->count && process->threads[process->count - 1].serial >= message->head.thread)
-		return -EINVAL;
-	thread = &process->threads[process->count++];
-	*thread = (struct collected_thread){.serial = message->head.thread};
-	return collect_entry(c, process, &told, thread);
+	thread = add_thread(process, message->head.thread);
+	return thread ? collect_entry(c, process, &told, thread) : -ENOMEM;
 }
 
 static int find_call(struct dt_collector *c, const char *call, uint32_t *id)

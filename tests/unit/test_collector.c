@@ -350,6 +350,33 @@ static void tell_gone(struct fixture *f, uint32_t serial)
 	*(struct dt_message *)dt_ring_put(f->ring, sizeof(struct dt_message)) = head(DT_MESSAGE_GONE, serial);
 }
 
+/* Of two threads that are met together the one that is numbered first may begin to run last. */
+static void test_an_earlier_serial_comes_later(void **state)
+{
+	static const uint32_t serials[] = {2, 7, 5, 3};
+	struct fixture *f = *state;
+	uint64_t wall[5] = {0};
+
+	tell_code(f, 1, "main");
+	for (unsigned i = 0; i < DT_COUNT(serials); i++) {
+		tell_thread(f, serials[i], "worker");
+		tell_change(f, serials[i], 1, DT_STATE_RUNNING, NULL);
+		tell_round(f, i * 10, i * 10 + 10);
+	}
+	tell_gone(f, 5);
+	tell_change(f, 3, 1, DT_STATE_SLEEPING, NULL);
+	tell_round(f, 40, 50);
+	assert_int_equal(dt_collector_leave(f->collector, 1, 50 * MS), 0);
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		wall[run_at(f, i)->thread] += run_at(f, i)->wall_ns;
+	assert_int_equal(wall[1], 50 * MS);
+	assert_int_equal(wall[2], 40 * MS);
+	assert_int_equal(wall[3], 20 * MS);
+	assert_int_equal(wall[4], 20 * MS);
+	for (uint32_t id = 1; id <= 4; id++)
+		assert_int_equal(dt_profile_thread_at(f->profile, id)->tid, 100 + serials[id - 1]);
+}
+
 /* Threads come and go for ever: those beyond the limit share entries, two of which are needed, and no time is lost. */
 static void test_too_many_threads(void **state)
 {
@@ -444,6 +471,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_name_of_main_thread, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_threads_come_and_go, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_later_codes, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_an_earlier_serial_comes_later, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_too_many_threads, set_up_limited, tear_down),
 	    cmocka_unit_test_setup_teardown(test_too_many_stacks, set_up_limited, tear_down),
 	};
