@@ -4,7 +4,7 @@
 #include "base/util.h"
 
 #define NS_PER_S INT64_C(1000000000)
-#define FIRST_NS (NS_PER_S / 4 / DT_STOPPED) /* some 30 stops: with it a second has 1 % */
+#define FIRST_NS (NS_PER_S / 4 / DT_STOPPED) /* some 30 stops: with it the first second has 0.9 % */
 #define MOST_NS  (4 * NS_PER_S / DT_STOPPED)
 #define DEBT_NS  (60 * NS_PER_S / DT_STOPPED)
 

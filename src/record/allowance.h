@@ -1,5 +1,5 @@
 /*
- * How long a target may be kept stopped: one part in 125 of the time. What was not used for some seconds may be used
+ * How long a target may be kept stopped: one part in 140 of the time. What was not used for some seconds may be used
  * at once, for looks that need a stop come in bursts, and a recording begins with some of it; what is older than
  * that is gone, so a target that slept for an hour is not stopped all the time in the minute after it. What one stop
  * took too much (we lost our CPU) has to be paid back, for a minute at most. Pure logic.
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DT_STOPPED 125
+#define DT_STOPPED 140
 
 struct dt_allowance {
 	int64_t left_ns;
