@@ -17,6 +17,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].began = r->threads[i].fresh = false;
+		r->threads[i].waited = r->threads[i].waits || r->threads[i].unseen;
 		r->threads[i].ran = r->threads[i].waits = false;
 		r->threads[i].ready_ns = r->threads[i].span_ns = 0;
 		r->threads[i].before = r->threads[i].state;

@@ -43,6 +43,7 @@ struct dt_recorded {
 	/* For the recorder itself. */
 	bool counted;      /* sched is valid */
 	bool ran;          /* it was on a CPU since the last look */
+	bool waited;       /* somebody else had the CPU at the last look, or that is not known */
 	bool off;          /* it was on none when it was asked for: its account is whole */
 	bool met;          /* in the look that is being taken */
 	bool seen;         /* by the look that is being taken, where each thread is looked at on its own */
