@@ -78,6 +78,8 @@ struct dt_subject {
 	struct dt_index by_ident; /* places in names */
 	uint32_t *threads;        /* serials that were told, in order, to tell which are gone */
 	size_t thread_count, thread_capacity;
+	unsigned counts[4]; /* how many threads are counted as what, as they were told: see telling.c */
+	unsigned sought;    /* how often the name of the newest thread without one was looked for */
 	struct dt_strays strays;
 
 	int code; /* why it left, DT_E*; 0 while it is here */

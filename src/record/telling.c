@@ -253,62 +253,119 @@ static void note_load(struct dt_subject *subject, bool active, uint64_t spent_ns
 	atomic_fetch_add_explicit(&subject->spent_ns, spent_ns, memory_order_relaxed);
 }
 
+/* As what a thread is counted, of each round that it is in. */
+enum { LIVES, UNSEEN, TORN, ACTIVE, COUNTS };
+
+static uint8_t counts_of(const struct dt_recorded *thread)
+{
+	bool active = thread->unseen || thread->state == DT_STATE_RUNNING;
+
+	if (!dt_recorded_lives(thread))
+		return 0;
+	return (uint8_t)(1u << LIVES | (unsigned)is_unseen(thread) << UNSEEN | (unsigned)is_torn(thread) << TORN |
+			 (unsigned)active << ACTIVE);
+}
+
+static void count_thread(struct dt_subject *subject, struct dt_recorded *thread)
+{
+	uint8_t now = counts_of(thread);
+
+	for (unsigned i = 0; i < COUNTS && now != thread->told.counts; i++)
+		subject->counts[i] += (now >> i & 1u) - (thread->told.counts >> i & 1u);
+	thread->told.counts = now;
+}
+
+static void count_none(struct dt_subject *subject, struct dt_recorded *threads, size_t count)
+{
+	memset(subject->counts, 0, sizeof(subject->counts));
+	for (size_t i = 0; i < count; i++)
+		threads[i].told.counts = 0;
+}
+
 /* What was spent is told, or belongs to a time of which nothing is. How much it was. */
-static uint64_t forget_spent(struct dt_recorded *threads, size_t count)
+static uint64_t forget_spent(struct dt_recorded *threads, size_t count, const struct dt_touched *changed)
 {
 	uint64_t spent_ns = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		spent_ns += threads[i].spent_ns;
-		threads[i].spent_ns = 0;
+	for (size_t i = 0; i < (changed->few ? changed->count : count); i++) {
+		struct dt_recorded *thread = &threads[changed->few ? changed->list[i] : i];
+
+		spent_ns += thread->spent_ns;
+		thread->spent_ns = 0;
 	}
 	return spent_ns;
 }
 
-/* What a look came to, over all threads. */
-struct sum {
-	uint64_t spent_ns;
-	bool active;
-	unsigned sought; /* how often the name of the newest thread without was looked for */
-};
-
-/* All but the round itself. */
-static bool tell_threads(struct dt_subject *subject, struct dt_ring *ring, struct dt_tally *tally, struct sum *sum)
+/* What is told of one thread. */
+static bool tell_one(struct dt_subject *subject, struct dt_ring *ring, struct dt_recorded *thread)
 {
-	size_t count;
-	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
+	count_thread(subject, thread);
+	return !dt_recorded_lives(thread) || (tell_thread(subject, ring, thread) &&
+					      tell_change(subject, ring, thread) && tell_spent(subject, ring, thread));
+}
+
+static bool tell_any(struct dt_subject *subject, struct dt_ring *ring, struct dt_recorded *threads, size_t count)
+{
 	bool good = make_room(subject, count) && tell_gone(subject, ring, threads, count);
 
-	*sum = (struct sum){.sought = SEEK};
+	count_none(subject, threads, count);
+	subject->sought = SEEK;
 	for (size_t i = 0; good && i < count; i++) {
-		if (!dt_recorded_lives(&threads[i]))
-			continue;
-		if (tally) {
-			tally->samples++;
-			tally->unseen += is_unseen(&threads[i]);
-			tally->torn += is_torn(&threads[i]);
-		}
-		good = tell_thread(subject, ring, &threads[i]) && tell_change(subject, ring, &threads[i]) &&
-		       tell_spent(subject, ring, &threads[i]);
-		sum->sought = threads[i].told.named ? sum->sought
-						    : DT_MIN(sum->sought, (unsigned)threads[i].told.sought);
-		sum->spent_ns += threads[i].spent_ns;
-		sum->active = sum->active || threads[i].unseen || threads[i].state == DT_STATE_RUNNING;
+		good = tell_one(subject, ring, &threads[i]);
+		if (dt_recorded_lives(&threads[i]) && !threads[i].told.named)
+			subject->sought = DT_MIN(subject->sought, (unsigned)threads[i].told.sought);
 	}
 	return good;
 }
 
-/* Publishes what was told, or takes it back. */
-static bool settle(struct dt_subject *subject, struct dt_ring *ring, bool good, const struct sum *sum, uint64_t at_ns,
-		   struct dt_tally *tally)
+/* Has the look touched few threads, and come or gone is none of them? Then nothing is new of all others. */
+static bool are_few(const struct dt_subject *subject, const struct dt_recorded *threads, struct dt_touched *changed)
+{
+	if (!dt_recorder_changed(subject->recorder, changed) || subject->names_read)
+		return false;
+	for (size_t i = 0; i < changed->count; i++) {
+		const struct dt_recorded *thread = &threads[changed->list[i]];
+
+		if ((counts_of(thread) ^ thread->told.counts) & 1u << LIVES)
+			return false;
+	}
+	return true;
+}
+
+/* All but the round itself. first: nothing was told so far. *changed: of these threads. */
+static bool tell_threads(struct dt_subject *subject, struct dt_ring *ring, bool first, struct dt_touched *changed)
 {
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
+	bool good = true;
+
+	changed->few = !first && are_few(subject, threads, changed);
+	if (!changed->few)
+		return tell_any(subject, ring, threads, count);
+	for (size_t i = 0; good && i < changed->count; i++)
+		good = tell_one(subject, ring, &threads[changed->list[i]]);
+	return good;
+}
+
+static void count_round(const struct dt_subject *subject, struct dt_tally *tally)
+{
+	tally->samples += subject->counts[LIVES];
+	tally->unseen += subject->counts[UNSEEN];
+	tally->torn += subject->counts[TORN];
+}
+
+/* Publishes what was told, or takes it back. */
+static bool settle(struct dt_subject *subject, struct dt_ring *ring, bool good, const struct dt_touched *changed,
+		   uint64_t at_ns, struct dt_tally *tally)
+{
+	size_t count;
+	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
+	uint64_t spent_ns = good ? forget_spent(threads, count, changed) : 0;
 
 	subject->name_groups = 0;
 	subject->names_read = false;
-	subject_plan_names(subject, sum->sought, at_ns);
-	note_load(subject, sum->active || sum->spent_ns, good ? sum->spent_ns : 0);
+	subject_plan_names(subject, subject->sought, at_ns);
+	note_load(subject, subject->counts[ACTIVE] || spent_ns, spent_ns);
 	if (!good) {
 		dt_ring_abandon(ring);
 		tell_anew(subject); /* what was told is taken back with the round */
@@ -316,8 +373,9 @@ static bool settle(struct dt_subject *subject, struct dt_ring *ring, bool good, 
 		return false;
 	}
 	dt_ring_publish(ring);
-	dt_strays_note(&subject->strays, subject->recorder, forget_spent(threads, count), at_ns);
-	remember(subject, threads, count);
+	dt_strays_note(&subject->strays, subject->recorder, spent_ns, at_ns);
+	if (!changed->few)
+		remember(subject, threads, count);
 	return true;
 }
 
@@ -396,15 +454,15 @@ bool dt_subject_begin(struct dt_subject *subject, struct dt_ring *ring, uint64_t
 		      struct dt_tally *tally)
 {
 	uint32_t rounds = subject->rounds;
-	struct sum sum = {.sought = SEEK};
+	struct dt_touched changed = {.few = false};
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 	bool good;
 
-	forget_spent(threads, count);
+	forget_spent(threads, count, &changed);
 	good = tell_life(subject, ring, began_ns, DT_MAX(told_ns, began_ns), tally) &&
-	       tell_threads(subject, ring, NULL, &sum);
-	if (!settle(subject, ring, good, &sum, dt_clock_ns(), tally)) {
+	       tell_threads(subject, ring, true, &changed);
+	if (!settle(subject, ring, good, &changed, dt_clock_ns(), tally)) {
 		subject->rounds = rounds;
 		return false;
 	}
@@ -419,20 +477,21 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	bool missing = subject->last_ns && subject->last_ns < since_ns;
 	/* It may have come from another thread, which was further. */
 	uint64_t to_ns = DT_MAX(span->to_ns, missing ? since_ns : subject->last_ns);
-	struct sum sum;
+	struct dt_touched changed = {.few = false};
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 	bool good;
 
 	if (missing)
-		subject->strays.known_ns += forget_spent(threads, count);
+		subject->strays.known_ns += forget_spent(threads, count, &changed);
 	dt_strays_give(&subject->strays, threads, count);
-	good = tell_threads(subject, ring, tally, &sum) &&
+	good = tell_threads(subject, ring, false, &changed) &&
 	       tell_round(subject, ring,
 			  &(struct dt_message_round){.from_ns = missing ? since_ns - span->began_ns : 0,
 						     .to_ns = to_ns - span->began_ns,
 						     .at_ns = span->at_ns - span->began_ns});
-	if (!settle(subject, ring, good, &sum, span->at_ns, tally))
+	count_round(subject, tally);
+	if (!settle(subject, ring, good, &changed, span->at_ns, tally))
 		return false;
 	subject->rounds++;
 	subject->last_ns = to_ns;

@@ -475,6 +475,7 @@ enum dt_attempt dt_each_look(struct dt_recorder *r, const struct dt_moment *mome
 	enum dt_attempt rc = DT_ATTEMPT_DONE;
 
 	*taken = DT_TAKEN_PROVEN;
+	dt_recorder_touch_all(r);
 	if ((!dt_recorder_pulses(r) || !r->pulse.interpreters) && !r->going_on)
 		rc = meet_all(&p);
 	if (rc != DT_ATTEMPT_DONE)

@@ -241,6 +241,7 @@ bool dt_others_look(struct dt_recorder *r, const struct dt_moment *moment, const
 	bool whole = false;
 
 	r->asked_all = true;
+	dt_recorder_touch_all(r);
 	dt_recorder_stand_up(r, moment->seat);
 	ask_all(&o);
 	if (read_list(&o) && !is_doubtful(r) && read_stacks(&o))

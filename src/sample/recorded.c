@@ -13,16 +13,26 @@
 #define MIX_A    UINT64_C(0x9e3779b97f4a7c15)
 #define MIX_B    UINT64_C(0xc2b2ae3d27d4eb4f)
 
+static void begin(struct dt_recorded *thread)
+{
+	thread->began = thread->fresh = false;
+	thread->waited = thread->waits || thread->unseen;
+	thread->ran = thread->waits = false;
+	thread->ready_ns = thread->span_ns = 0;
+	thread->before = thread->state;
+	thread->call_before = thread->syscall;
+	thread->seen = thread->asked = false;
+}
+
+/* Those that the last look has not touched are as they were when it had begun. */
 void dt_recorder_begin(struct dt_recorder *r)
 {
-	for (size_t i = 0; i < r->count; i++) {
-		r->threads[i].began = r->threads[i].fresh = false;
-		r->threads[i].ran = r->threads[i].waits = false;
-		r->threads[i].ready_ns = r->threads[i].span_ns = 0;
-		r->threads[i].before = r->threads[i].state;
-		r->threads[i].call_before = r->threads[i].syscall;
-		r->threads[i].seen = r->threads[i].asked = false;
-	}
+	const struct dt_touched *before = &r->touched_before;
+
+	r->touched_before = r->touched;
+	r->touched = (struct dt_touched){.few = true};
+	for (size_t i = 0; i < (before->few ? before->count : r->count); i++)
+		begin(&r->threads[before->few ? before->list[i] : i]);
 	r->going_on = false;
 	r->asked_all = false;
 	r->waited_ns = 0;
@@ -82,6 +92,7 @@ struct dt_recorded *dt_recorder_find(struct dt_recorder *r, uint64_t address)
 
 void dt_recorded_ended(struct dt_recorder *r, struct dt_recorded *thread)
 {
+	dt_recorder_touch_all(r);
 	thread->state = DT_STATE_UNKNOWN;
 	thread->syscall = NULL;
 	thread->ended = true;
@@ -111,6 +122,7 @@ static struct dt_recorded *add(struct dt_recorder *r, const struct dt_walk_threa
 {
 	struct dt_recorded *thread;
 
+	dt_recorder_touch_all(r);
 	if (r->count == r->capacity) {
 		size_t capacity = r->capacity ? r->capacity * 2 : 16;
 		struct dt_recorded *grown = reallocarray(r->threads, capacity, sizeof(*grown));
@@ -138,6 +150,7 @@ void dt_recorded_set_tid(struct dt_recorder *r, struct dt_recorded *thread, int 
 {
 	if (thread->tid == tid)
 		return;
+	dt_recorder_touch_all(r);
 	dt_thread_files_release(&thread->files);
 	dt_thread_files_init(&thread->files, r->proc, tid);
 	thread->tid = tid;
@@ -241,6 +254,8 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 {
 	bool changed = look != NULL;
 
+	dt_recorder_touch_all(r);
+	r->marked = 0;
 	for (size_t i = 0; i < walk->thread_count; i++) {
 		const struct dt_walk_thread *from = &walk->threads[i];
 		struct dt_recorded *thread = dt_recorder_known(r, from, i);
@@ -320,6 +335,7 @@ void dt_recorded_state(const struct dt_recorder *r, struct dt_recorded *thread, 
 void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_call *call,
 			       const struct dt_thread_sched *sched, uint64_t asked_ns)
 {
+	dt_recorder_touch(r, suspect);
 	dt_recorded_state(r, suspect, call, r->pulse.words.locked == 1);
 	dt_recorded_account(suspect, sched, asked_ns);
 	suspect->stands = false;
@@ -328,10 +344,16 @@ void dt_recorder_suspect_state(struct dt_recorder *r, struct dt_recorded *suspec
 
 void dt_recorder_mark(struct dt_recorder *r, const struct dt_recorded *suspect)
 {
-	for (size_t i = 0; i < r->count; i++) {
+	bool alone = r->touched.few && suspect && suspect->address == r->marked;
+
+	for (size_t i = alone ? (size_t)(suspect - r->threads) : 0; i < r->count; i++) {
 		r->threads[i].gil = &r->threads[i] == suspect && r->pulse.words.locked == 1;
 		r->threads[i].gc = r->threads[i].gil && r->pulse.collecting;
+		if (alone)
+			return;
 	}
+	r->marked = suspect ? suspect->address : 0;
+	dt_recorder_touch_all(r);
 }
 
 void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
@@ -340,6 +362,7 @@ void dt_recorded_ask(struct dt_recorder *r, struct dt_recorded *thread)
 	struct dt_thread_call call;
 	int rc = thread->tid ? dt_thread_sched_now(&thread->files, &now) : 0;
 
+	dt_recorder_touch(r, thread);
 	if (rc == -ESRCH)
 		dt_recorded_ended(r, thread);
 	if (!thread->tid || rc < 0) {
@@ -392,16 +415,27 @@ bool dt_recorder_spent(struct dt_recorder *r, uint64_t *spent_ns)
 
 /* How long all threads but the suspect have been on a CPU, as far as the kernel has booked it: what a thread has run
  * since it was put on a CPU, or since the last tick, is not. The suspect stands, so its own time is known. */
-static uint64_t time_of_others(const struct dt_recorder *r)
+static uint64_t time_of_others(struct dt_recorder *r)
 {
 	uint64_t all = time_of_all(r);
+	const struct dt_recorded *suspect = dt_recorder_find(r, r->suspect);
 
-	if (!all)
-		return 0;
-	for (size_t i = 0; i < r->count; i++)
-		if (r->threads[i].address == r->suspect)
-			return all - DT_MIN(all, r->threads[i].sched.ran_ns) + 1;
-	return 0;
+	return all && suspect ? all - DT_MIN(all, suspect->sched.ran_ns) + 1 : 0;
+}
+
+/* Those that run must be asked each time, and those that nobody has asked yet: they have run before they were met. So
+ * each of them was touched by the last look. */
+static void ask_running(struct dt_recorder *r)
+{
+	const struct dt_touched *before = &r->touched_before;
+
+	for (size_t i = 0; i < (before->few ? before->count : r->count); i++) {
+		struct dt_recorded *thread = &r->threads[before->few ? before->list[i] : i];
+
+		if ((thread->state == DT_STATE_RUNNING || thread->state == DT_STATE_UNKNOWN) &&
+		    thread->address != r->suspect)
+			dt_recorded_ask(r, thread);
+	}
 }
 
 /* If nobody's time has gone on nobody has run, except for one who has only just begun: so some are asked in any case,
@@ -421,12 +455,8 @@ void dt_recorder_other_states(struct dt_recorder *r, const struct dt_seat *seat)
 		if (r->threads[at].address != r->suspect)
 			dt_recorded_ask(r, &r->threads[at]);
 	}
-	/* Those that run must be asked each time, and those that nobody has asked yet: they have run before they were
-	 * met. */
-	for (size_t i = 0; count < r->count && i < r->count; i++)
-		if ((r->threads[i].state == DT_STATE_RUNNING || r->threads[i].state == DT_STATE_UNKNOWN) &&
-		    r->threads[i].address != r->suspect)
-			dt_recorded_ask(r, &r->threads[i]);
+	if (count < r->count)
+		ask_running(r);
 	if (many)
 		dt_recorder_sit_down(r, seat);
 }
@@ -451,6 +481,7 @@ static bool ran_then(struct dt_recorder *r, const struct dt_recorded *thread, bo
 
 void dt_recorded_unseen(struct dt_recorder *r, struct dt_recorded *thread, bool ran)
 {
+	dt_recorder_touch(r, thread);
 	ran = ran_then(r, thread, ran);
 	thread->fresh = thread->fresh || !thread->unseen;
 	thread->unseen = true;

@@ -245,6 +245,7 @@ void dt_recorder_ask_again(struct dt_recorder *r)
 
 void dt_recorder_forget(struct dt_recorder *r)
 {
+	dt_recorder_touch_all(r);
 	for (size_t i = 0; i < r->count; i++) {
 		r->threads[i].digest[0] = r->threads[i].digest[1] = 0;
 		r->threads[i].stands = false;
@@ -262,6 +263,7 @@ void dt_recorder_pass(struct dt_recorder *r)
 	struct dt_recorded *suspect = dt_recorder_find(r, r->suspect);
 
 	r->passed++;
+	dt_recorder_touch_all(r);
 	if (r->way == DT_WAY_EACH) {
 		dt_each_give_up(r);
 		dt_recorder_settle(r);

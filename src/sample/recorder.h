@@ -43,6 +43,7 @@ struct dt_recorded {
 	/* For the recorder itself. */
 	bool counted;      /* sched is valid */
 	bool ran;          /* it was on a CPU since the last look */
+	bool waited;       /* somebody else had the CPU at the last look, or that is not known */
 	bool off;          /* it was on none when it was asked for: its account is whole */
 	bool met;          /* in the look that is being taken */
 	bool seen;         /* by the look that is being taken, where each thread is looked at on its own */
@@ -63,6 +64,7 @@ struct dt_recorded {
 		bool named; /* with a name */
 		uint8_t state, flags;
 		uint8_t sought; /* how often there was none for it when names were read */
+		uint8_t counts; /* as what it is counted: a bit for each, of who uses the recorder */
 		int tid;
 		uint64_t name; /* hash */
 		const char *call;
@@ -181,6 +183,17 @@ uint64_t dt_recorder_waited(const struct dt_recorder *recorder);
 /* How much CPU time the process has spent, its ended threads included, by its own clock. False: that is not known, or
  * not all threads that it has now are. */
 bool dt_recorder_spent(struct dt_recorder *recorder, uint64_t *spent_ns);
+
+/* Threads of a recorder, by their places. */
+struct dt_touched {
+	uint32_t list[32];
+	size_t count;
+	bool few; /* it has all that are meant; else that may be any */
+};
+
+/* Those that may be another than they were told after the look before the last one. False: any may. Whoever changes one
+ * of them in a way that is to be told calls dt_recorder_forget(). */
+bool dt_recorder_changed(const struct dt_recorder *recorder, struct dt_touched *changed);
 
 /* The threads of the last look, in the order of their serials. */
 struct dt_recorded *dt_recorder_threads(struct dt_recorder *recorder, size_t *count);

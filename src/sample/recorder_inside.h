@@ -66,6 +66,9 @@ struct dt_recorder {
 	struct dt_index by_address; /* the place of each */
 	struct dt_index by_ident;   /* or id: of threads, while they are compared */
 	uint32_t last_serial;
+	struct dt_touched touched;        /* in this look; so far */
+	struct dt_touched touched_before; /* in the one before */
+	uint64_t marked;                  /* thread state that alone may be shown to have the GIL; 0: not known */
 	enum dt_way way;
 	bool going_on;                          /* the look that is being taken has begun */
 	bool together;                          /* some thread has several thread states */
@@ -151,6 +154,10 @@ struct dt_recorded *dt_recorder_find(struct dt_recorder *recorder, uint64_t addr
 
 /* The thread is gone, though its thread state may be there, or be another one's. */
 void dt_recorded_ended(struct dt_recorder *recorder, struct dt_recorded *thread);
+
+/* Who changes what is kept of a thread touches it; or of any: see touched.c. */
+void dt_recorder_touch(struct dt_recorder *recorder, const struct dt_recorded *thread);
+void dt_recorder_touch_all(struct dt_recorder *recorder);
 
 /* A look begins: nothing is fresh. */
 void dt_recorder_begin(struct dt_recorder *recorder);

@@ -12,7 +12,8 @@
  *
  * By CPU time only who had a CPU counts where it is: on a busy machine a program stands where it was put aside for much
  * longer than it computes there. Most often nothing has to be asked for that: what it ran and waited until it last got
- * a CPU is booked, so if that is all the time since the last look it has had it ever since.
+ * a CPU is booked, so if that is all the time since the last look it has had it ever since. (Not if it waited for one
+ * at the last look already: what it had waited until then is booked after it.)
  */
 #include "base/util.h"
 #include "sample/recorder_inside.h"
@@ -67,10 +68,13 @@ static bool slept(struct dt_recorder *r, struct dt_recorded *thread, const struc
 	return before.put_aside + aside == thread->booked.put_aside || sleeps_here(r, thread);
 }
 
-/* Is there next to no time in it that is not booked? */
-static bool is_booked(uint64_t ready_ns, uint64_t span_ns)
+/* Is there next to no time since the last look that is not booked? A wait is booked when it is over, all of it: one
+ * that had begun before that look would make up for one that is not booked yet. */
+static bool is_booked(const struct dt_recorded *thread, uint64_t ready_ns, uint64_t span_ns)
 {
-	return ready_ns + UNBOOKED_NS + span_ns / UNBOOKED >= span_ns;
+	uint64_t missing = UNBOOKED_NS + span_ns / UNBOOKED;
+
+	return !thread->waited && ready_ns + missing >= span_ns && ready_ns <= span_ns + missing;
 }
 
 bool dt_recorded_ran_on(const struct dt_recorded *thread, const struct dt_thread_sched *now, uint64_t now_ns)
@@ -78,7 +82,8 @@ bool dt_recorded_ran_on(const struct dt_recorded *thread, const struct dt_thread
 	const struct dt_thread_sched *then = &thread->sched;
 
 	return thread->counted && now->slices != then->slices &&
-	       is_booked(now->ran_ns - then->ran_ns + (now->waited_ns - then->waited_ns), now_ns - thread->asked_ns);
+	       is_booked(thread, now->ran_ns - then->ran_ns + (now->waited_ns - then->waited_ns),
+			 now_ns - thread->asked_ns);
 }
 
 /* Who has the GIL does not sleep as a rule: if it waits, a third one has put it aside. */
@@ -86,7 +91,7 @@ static void ask_holder(struct dt_recorded *thread, const struct dt_seat *seat, u
 {
 	struct dt_thread_booked booked;
 
-	if (!seat || !is_booked(thread->ready_ns, thread->span_ns))
+	if (!seat || !is_booked(thread, thread->ready_ns, thread->span_ns))
 		thread->waits = dt_thread_booked_now(&thread->files, &booked) == 0 && waits(seat, &booked, slices);
 	thread->aside += seat && !thread->waits;
 }

@@ -23,6 +23,7 @@ struct shares {
 	char *names[NAMES];
 	size_t count;
 	struct share by_name[NAMES], by_state[DT_STATE_STOPPED + 1], unseen, all;
+	double cpu_squares; /* of the runs' CPU times */
 };
 
 static void add(struct share *share, const struct dt_profile_run *run)
@@ -34,6 +35,7 @@ static void add(struct share *share, const struct dt_profile_run *run)
 static void add_run(const struct dt_profile *profile, const struct dt_profile_run *run, struct shares *shares)
 {
 	add(&shares->all, run);
+	shares->cpu_squares += (double)run->cpu_ns * (double)run->cpu_ns;
 	add(&shares->by_state[run->state], run);
 	if (run->flags & DT_RUN_UNSEEN)
 		add(&shares->unseen, run);
@@ -56,6 +58,14 @@ static void print_share(const char *name, const struct share *share)
 	printf("\"%s\": {\"wall\": %" PRIu64 ", \"cpu\": %" PRIu64 "}, ", name, share->wall, share->cpu);
 }
 
+/* A share of time that is booked in parts of different sizes is as certain as one of so many parts of equal size. */
+static double cpu_parts(const struct shares *shares)
+{
+	double cpu = (double)shares->all.cpu;
+
+	return shares->cpu_squares > 0 ? cpu * cpu / shares->cpu_squares : 0;
+}
+
 static void print_shares(const struct shares *shares, const struct dt_record_status *status)
 {
 	static const char *const states[] = {"unknown", "running", "gil", "syscall", "sleeping", "stopped"};
@@ -69,6 +79,7 @@ static void print_shares(const struct shares *shares, const struct dt_record_sta
 	printf("\"\": 0}, ");
 	print_share("unseen", &shares->unseen);
 	print_share("all", &shares->all);
+	printf("\"cpu_parts\": %.1f, ", cpu_parts(shares));
 	printf("\"samples\": %" PRIu64 ", \"rounds\": %" PRIu64 ", \"late\": %" PRIu64 ", \"settled\": %" PRIu64
 	       ", \"torn\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"stops\": %" PRIu64 ", \"stopped_ns\": %" PRIu64
 	       ", \"cpu_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64 ", \"rung\": \"%s\", \"why\": \"%s\"}\n",

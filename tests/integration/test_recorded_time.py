@@ -50,10 +50,10 @@ def share(part, whole):
     return 100 * part / whole if whole else 0.0
 
 
-def run_shares(programs, names, *options, rate=1000, command=(), shares=SHARES, count=4):
+def run_shares(programs, names, *options, rate=1000, command=(), shares=SHARES, count=4, seconds=SECONDS):
     """What the programs told of the time of a recording, and what that says."""
     begin, ready = told(programs, count), ready_seconds(programs)
-    done = subprocess.run([*command, shares, ",".join(str(program.pid) for program in programs), str(rate), str(SECONDS),
+    done = subprocess.run([*command, shares, ",".join(str(program.pid) for program in programs), str(rate), str(seconds),
                            ",".join(names), *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     truth = [now - before for now, before in zip(told(programs, count), begin)]
     ready = ready_seconds(programs) - ready
@@ -342,30 +342,42 @@ def test_cpu_time(python):
 
 
 PARTS = ["part_long", "part_middle", "part_short"]
+PART_SECONDS = size(1.2, 48)
+
+
+def standard_error(percent, parts):
+    """Points by which a share is off by chance, of so many parts that do not depend on each other."""
+    return (percent * (100 - percent) / max(parts, 1)) ** 0.5
 
 
 @alone
 @limit(3600)
 def test_cpu_time_of_functions_on_a_shared_cpu():
-    """A program stands where it was put aside for much longer than it computes there."""
+    """A program stands where it was put aside for much longer than it computes there.
+
+    It is met on its CPU by few of the samples, each of which has all its CPU time since the one before: the standard error
+    of the largest share is told beside the figures."""
     cpu = {max(os.sched_getaffinity(0))}
-    rows = ["| scheduling | Hz | CPU time of three functions, truth % | seen % | unseen % | rung |", "|---|---|---|---|---|---|"]
+    rows = ["| scheduling | Hz | CPU time of three functions, truth % | seen % | standard error, points | unseen % | rung |",
+            "|---|---|---|---|---|---|---|"]
     found = []
     for label, burners, options in [("alone", 0, []), ("beside two that are busy", 2, []),
                                     ("the same, without perch and pause", 2, ["no-perch", "never-pause"])]:
         for rate in (1000, 100) if FULL else (1000,):
             with target(SYSTEM, "parts.py") as program, pinned(burners, cpu):
                 os.sched_setaffinity(program.pid, cpu)
-                truth, one = run_shares([program], PARTS, *options, rate=rate, count=len(PARTS))
+                truth, one = run_shares([program], PARTS, *options, rate=rate, count=len(PARTS), seconds=PART_SECONDS)
             lost = one["unseen"]["cpu"] + one["all"]["cpu"] * one["torn"] / max(1, one["samples"])
             whole = lost + sum(one["functions"][name]["cpu"] for name in PARTS)  # without what lies between them
             seen = [share(one["functions"][name]["cpu"], whole) for name in PARTS]
             unseen = share(lost, whole)
-            found.append((label, rate, [share(part, sum(truth)) for part in truth], seen, unseen, one["rung"]))
-            rows.append(f"| {label} | {rate} | {' / '.join(f'{part:.1f}' for part in found[-1][2])} | "
-                        f"{' / '.join(f'{part:.1f}' for part in seen)} | {unseen:.1f} | {one['rung']} |")
+            truth = [share(part, sum(truth)) for part in truth]
+            errors = [standard_error(part, one["cpu_parts"]) for part in truth]
+            found.append((label, rate, truth, seen, errors, unseen, one["rung"]))
+            rows.append(f"| {label} | {rate} | {' / '.join(f'{part:.1f}' for part in truth)} | "
+                        f"{' / '.join(f'{part:.1f}' for part in seen)} | {max(errors):.1f} | {unseen:.1f} | {one['rung']} |")
     record_figure("Truth of CPU time, functions on a shared CPU", "\n".join(rows))
-    for label, rate, truth, seen, unseen, rung in found:
-        for true, part in zip(truth, seen):
-            allowed = size(14, 2.5 if rate == 1000 else 8)  # a tenth of the samples: three times the chance
+    for label, rate, truth, seen, errors, unseen, rung in found:
+        for true, part, error in zip(truth, seen, errors):
+            allowed = max(size(14, 0), 0.5 + 3 * error)
             assert part - allowed <= true <= part + unseen + allowed, f"{label} at {rate} Hz: {truth}, seen {seen}, {rung}"

@@ -221,6 +221,85 @@ static void test_lost_spent(void **state)
 	assert_int_equal(spent_by(f, 2), 0);
 }
 
+static size_t samples_in(const struct fixture *f, uint32_t thread, enum dt_state state)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(f->profile);
+	size_t sum = 0;
+
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		sum += runs[i].thread == thread && runs[i].state == (uint8_t)state ? runs[i].samples : 0;
+	return sum;
+}
+
+/* A look says which threads it has touched. Only those are told, and all are counted; who goes is told in any case. */
+static void test_few(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	for (int i = 0; i < 2; i++) {
+		dt_recorder_begin(&f->recorder);
+		assert_true(tell(f));
+	}
+	dt_recorder_begin(&f->recorder); /* from the second one on */
+	dt_recorder_touch(&f->recorder, &f->threads[1]);
+	f->threads[1].state = DT_STATE_RUNNING;
+	f->threads[1].spent_ns = 5 * MS;
+	f->threads[2].state = DT_STATE_RUNNING; /* nobody has said so */
+	assert_true(tell(f));
+	assert_true(f->subject.active);
+	assert_int_equal(f->threads[1].spent_ns, 0);
+	dt_recorder_begin(&f->recorder);
+	assert_true(tell(f));
+	assert_true(f->subject.active);
+	dt_recorder_begin(&f->recorder);
+	dt_recorder_touch(&f->recorder, &f->threads[1]);
+	dt_recorded_unseen(&f->recorder, &f->threads[1], true);
+	assert_true(tell(f));
+	assert_int_equal(f->tally.unseen, 1);
+	assert_int_equal(f->tally.samples, 6 * THREADS);
+	f->threads[2].state = DT_STATE_SLEEPING;
+	dt_recorder_begin(&f->recorder);
+	dt_recorded_ended(&f->recorder, &f->threads[1]);
+	assert_true(tell(f));
+	assert_false(f->subject.active);
+	assert_int_equal(f->tally.samples, 7 * THREADS - 1);
+	assert_int_equal(f->tally.unseen, 1);
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(samples_in(f, 2, DT_STATE_RUNNING), 3);
+	assert_int_equal(samples_in(f, 3, DT_STATE_RUNNING), 0);
+	assert_int_equal(samples_in(f, 3, DT_STATE_SLEEPING), 7);
+	assert_int_equal(spent_by(f, 2), 5 * MS);
+}
+
+/* What a lost round had of few threads is told with the next one, of all. */
+static void test_few_lost(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	for (int i = 0; i < 2; i++) {
+		dt_recorder_begin(&f->recorder);
+		assert_true(tell(f));
+	}
+	dt_recorder_begin(&f->recorder);
+	dt_recorder_touch(&f->recorder, &f->threads[1]);
+	f->threads[1].spent_ns = 5 * MS;
+	lose(f);
+	for (int i = 0; i < 3; i++) {
+		dt_recorder_begin(&f->recorder);
+		assert_true(tell(f));
+	}
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(spent_by(f, 2), 5 * MS);
+	for (uint32_t i = 1; i <= THREADS; i++)
+		assert_int_equal(time_of(f, i, false, DT_RUN_UNSEEN), 40 * MS); /* no stack was read since */
+}
+
 /* Of the time in which we were stopped nothing is told, whether a thread goes on as before or not. */
 static void test_gap(void **state)
 {
@@ -473,6 +552,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_unseen, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_spent, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_few, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_few_lost, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
