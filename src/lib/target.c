@@ -70,6 +70,7 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	if (rc < 0)
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
 	dt_live_watch(target->live); /* before anything is learnt, so that all of it is of this program */
+	dt_live_hurry(target->live, true);
 	rc = target->cache ? dt_python_find_cached(&target->proc, target->live, target->cache, &target->python, err)
 			   : dt_python_find(&target->proc, target->live, &target->python, err);
 	if (rc == DT_EPERMISSION)
@@ -180,6 +181,8 @@ static int attach(struct dt_target *target, int pid, struct dt_target **result, 
 		dt_release(target);
 		return rc;
 	}
+	if (!target->recorded)
+		dt_live_hurry(target->live, false); /* nobody knows when it will be looked at */
 	target->cache = NULL;
 	*result = target;
 	return 0;

@@ -46,8 +46,11 @@ static int look_into(struct dt_visit *visit, const struct dt_proc *proc, struct 
 		rc = dt_fail(err, DT_EPERMISSION, "the memory of process %d may not be read", proc->pid);
 	else if (rc < 0)
 		rc = dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
-	else
+	if (rc == 0) {
+		dt_live_watch(mem);
+		dt_live_hurry(mem, true);
 		rc = dt_python_find_cached(proc, mem, visit->cache, python, err);
+	}
 	if (rc == 0) {
 		process->version = python->version;
 		dt_version_text(&python->version, process->version_text);
