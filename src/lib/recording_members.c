@@ -47,7 +47,7 @@ static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt
 	struct dt_proc_info info = {0};
 	char version[24];
 
-	dt_proc_info(&target->proc, &info);
+	dt_proc_stat_info(&target->proc, &info);
 	told.ppid = info.ppid;
 	if (member->late)
 		note_life(r, member, info.start_ticks);

@@ -166,6 +166,10 @@ struct dt_proc_info {
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info);
 /* The same from the text of a stat file, which knows neither uid nor tracer. */
 int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *info);
+/* What the stat file knows: all but uid and tracer, which become 0, for half the price. And of a process that is not
+ * open: to ask each of a host costs a third of opening it first. */
+int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info);
+int dt_proc_glance(int pid, struct dt_proc_info *info);
 /* Tells one program in a process from the next: it is another one after an exec and the same after a fork, since the
  * kernel puts each program at places of its own. 0: there is none (a kernel thread, one that has ended, or nothing is
  * known); of all that may not be read it is the same. From the text of a stat file. */

@@ -339,6 +339,27 @@ static void stop(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* The file that everything but the owner stands in tells the same, opened in either way. */
+static void a_glance_tells_what_a_stat_file_knows(void **state)
+{
+	struct dt_proc_info info, stat, glance;
+	struct dt_proc proc;
+
+	(void)state;
+	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
+	assert_int_equal(dt_proc_info(&proc, &info), 0);
+	assert_int_equal(dt_proc_stat_info(&proc, &stat), 0);
+	assert_int_equal(dt_proc_glance(getpid(), &glance), 0);
+	assert_int_equal(glance.ppid, getppid());
+	assert_int_equal(glance.group, getpgrp());
+	assert_int_equal(glance.session, getsid(0));
+	assert_int_equal(glance.start_ticks, info.start_ticks);
+	assert_int_equal(stat.start_ticks, info.start_ticks);
+	assert_int_equal(stat.ppid, info.ppid);
+	assert_int_equal(dt_proc_glance(INT32_MAX, &glance), -ENOENT);
+	dt_proc_release(&proc);
+}
+
 static void a_command_is_joined(void **state)
 {
 	struct dt_arena arena;
@@ -475,6 +496,7 @@ int main(void)
 	    cmocka_unit_test(a_thread_is_seen),
 	    cmocka_unit_test(this_process_is_described),
 	    cmocka_unit_test(cpu_time_is_told_by_the_clock_of_the_process),
+	    cmocka_unit_test(a_glance_tells_what_a_stat_file_knows),
 	    cmocka_unit_test(a_command_is_joined),
 	    cmocka_unit_test(an_ended_process_is_noticed),
 	    cmocka_unit_test(the_host_is_listed),
