@@ -145,6 +145,11 @@ int dt_maps_parse(const char *text, size_t length, struct dt_maps *maps);
 void dt_maps_release(struct dt_maps *maps);
 const struct dt_map *dt_maps_at(const struct dt_maps *maps, uint64_t address);
 
+/* Whether the process has all of these mappings, equal to the last bit, the first of them as its lowest one. They are
+ * asked for one by one, which costs much less than to read the map. Also false where the kernel cannot tell (before
+ * 6.11). */
+bool dt_maps_has(const struct dt_proc *proc, const struct dt_map *list, size_t count);
+
 /* Opens the file behind a mapping, whatever became of its name: /proc/PID/exe if it is the same inode, then
  * /proc/PID/map_files, then the path through /proc/PID/root if device and inode are the same (on btrfs, overlayfs and
  * bcachefs the inode alone: stat and the map name different devices there). -ENOENT if only memory is left. */
