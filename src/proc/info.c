@@ -168,8 +168,13 @@ bool dt_proc_borrows_memory(const struct dt_proc *proc)
 {
 	struct dt_proc_info info;
 
-	return dt_proc_info(proc, &info) == 0 && info.ppid > 0 &&
+	return dt_proc_stat_info(proc, &info) == 0 && info.ppid > 0 &&
 	       syscall(SYS_kcmp, proc->pid, info.ppid, KCMP_VM, 0, 0) == 0;
+}
+
+bool dt_proc_owns_memory(const struct dt_proc *proc, int parent)
+{
+	return parent > 0 && syscall(SYS_kcmp, proc->pid, parent, KCMP_VM, 0, 0) > 0;
 }
 
 const char *dt_proc_command(const struct dt_proc *proc, struct dt_arena *arena)
