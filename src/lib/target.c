@@ -127,16 +127,15 @@ static int number_of(const char *status, const char *name, int other)
 	return line ? (int)strtol(line + strlen(name), NULL, 10) : other;
 }
 
-/* /proc has a directory for every thread too, though it does not list them. *parent: 0 if it is not known. */
+/* /proc has a directory for every thread too, though it does not list them. *parent: unchanged if it is not known. */
 static int refuse_thread(const struct dt_proc *proc, int *parent, struct dt_error *err)
 {
 	char status[2048];
 	int leader;
 
-	*parent = 0;
 	if (dt_proc_read(proc, "status", status, sizeof(status)) < 0)
 		return 0;
-	*parent = number_of(status, "\nPPid:", 0);
+	*parent = number_of(status, "\nPPid:", *parent);
 	leader = number_of(status, "\nTgid:", proc->pid);
 	if (leader == proc->pid)
 		return 0;
@@ -172,7 +171,7 @@ struct dt_target *dt_target_new(const struct dt_options *options)
 /* Of a target that has nothing yet; it is released if that fails. */
 static int attach(struct dt_target *target, int pid, struct dt_target **result, struct dt_error *err)
 {
-	int parent, rc;
+	int parent = 0, rc;
 
 	target->source = (struct dt_source){
 	    .open = open_source, .began = process_began, .owner = user_of, .context = target};

@@ -30,6 +30,16 @@ bool dt_visit_ended(const struct dt_proc_info *info)
 	return (info->state == 'Z' || info->state == 'X') && info->threads <= 1;
 }
 
+static int find(struct dt_visit *visit, const struct dt_proc *proc, struct dt_mem *mem, int parent,
+		struct dt_python *python, struct dt_error *err)
+{
+	if (dt_proc_owns_memory(proc, parent)) {
+		dt_live_watch(mem);
+		dt_live_hurry(mem, true);
+	}
+	return dt_python_find_cached(proc, mem, visit->cache, python, err);
+}
+
 static int look_into(struct dt_visit *visit, const struct dt_proc *proc, int parent, struct dt_error *err)
 {
 	struct dt_process *process = &visit->process;
@@ -46,13 +56,8 @@ static int look_into(struct dt_visit *visit, const struct dt_proc *proc, int par
 		rc = dt_fail(err, DT_EPERMISSION, "the memory of process %d may not be read", proc->pid);
 	else if (rc < 0)
 		rc = dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
-	if (rc == 0) {
-		if (dt_proc_owns_memory(proc, parent)) {
-			dt_live_watch(mem);
-			dt_live_hurry(mem, true);
-		}
-		rc = dt_python_find_cached(proc, mem, visit->cache, python, err);
-	}
+	else
+		rc = find(visit, proc, mem, parent, python, err);
 	if (rc == 0) {
 		process->version = python->version;
 		dt_version_text(&python->version, process->version_text);
