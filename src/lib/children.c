@@ -79,13 +79,9 @@ static size_t read_links(const int *pids, size_t count, struct link *links)
 
 	for (size_t i = 0; i < count; i++) {
 		struct dt_proc_info info;
-		struct dt_proc proc;
 
-		if (dt_proc_open(pids[i], &proc) < 0)
-			continue;
-		if (dt_proc_info(&proc, &info) == 0)
+		if (dt_proc_glance(pids[i], &info) == 0)
 			links[found++] = (struct link){.parent = info.ppid, .pid = pids[i]};
-		dt_proc_release(&proc);
 	}
 	qsort(links, found, sizeof(*links), by_parent);
 	return found;

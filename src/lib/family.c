@@ -40,14 +40,10 @@ struct dt_relative *dt_family_find(const struct dt_family *family, int pid)
 static void ask(struct dt_relative *one)
 {
 	struct dt_proc_info info = {0};
-	struct dt_proc proc;
 
 	one->asked = true;
 	one->unsure = false;
-	if (dt_proc_open(one->pid, &proc) < 0)
-		return;
-	dt_proc_info(&proc, &info);
-	dt_proc_release(&proc);
+	dt_proc_glance(one->pid, &info);
 	one->parent = info.ppid;
 	one->group = info.group;
 	one->session = info.session;

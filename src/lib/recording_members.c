@@ -20,20 +20,22 @@ static void note_life(const struct dt_recording *r, struct dt_member *member, ui
 {
 	const uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct dt_subject *subject = member->subject;
-	uint64_t now = dt_proc_ended(&member->target->proc) ? subject->met_ns : dt_clock_ns();
 	uint64_t clock_ns = dt_clock_ns(),
 		 slept_ns = dt_clock_boot_ns() - clock_ns; /* the machine, which ticks count */
 	uint64_t start_ns = start_ticks * tick_ns - DT_MIN(slept_ns, start_ticks * tick_ns);
-	uint64_t busy_ns = 0, since_ns = start_ns + tick_ns / 2;
+	uint64_t busy_ns = 0, since_ns = start_ns + tick_ns / 2, now;
 	struct dt_thread_sched sched = {0};
 
+	if (start_ns < r->began_ns) /* it was there, or another program before */
+		return;
+	now = dt_proc_ended(&member->target->proc) ? subject->met_ns : dt_clock_ns();
 	if (dt_thread_sched(&member->target->proc, member->pid, &sched) == 0)
 		busy_ns = sched.ran_ns + sched.waited_ns;
 	if (now - DT_MIN(busy_ns, now) < start_ns + tick_ns)
 		since_ns = DT_MAX(now - DT_MIN(busy_ns, now), start_ns);
 	since_ns = DT_MAX(DT_MAX(since_ns, r->began_ns), member->told_ns);
 	/* One that joins so late was another program before. */
-	if (start_ns < r->began_ns || since_ns >= now || now - since_ns > UNSEEN_NS)
+	if (since_ns >= now || now - since_ns > UNSEEN_NS)
 		return;
 	subject->lived_ns = now - since_ns;
 	subject->ran_ns = DT_MIN(sched.ran_ns, subject->lived_ns);
@@ -47,7 +49,7 @@ static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt
 	struct dt_proc_info info = {0};
 	char version[24];
 
-	dt_proc_info(&target->proc, &info);
+	dt_proc_stat_info(&target->proc, &info);
 	told.ppid = info.ppid;
 	if (member->late)
 		note_life(r, member, info.start_ticks);

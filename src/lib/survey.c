@@ -184,7 +184,8 @@ static bool measure(const struct dt_reading *first, struct dt_process *process)
 	if (dt_proc_open(process->pid, &proc) < 0)
 		return false;
 	dt_proc_outlive(&proc);
-	there = dt_proc_info(&proc, &info) == 0 && info.start_ticks == first->start_ticks && !dt_visit_ended(&info);
+	there = dt_proc_stat_info(&proc, &info) == 0 && info.start_ticks == first->start_ticks &&
+		!dt_visit_ended(&info);
 	if (there)
 		second = dt_reading_take(process->pid, &info);
 	dt_proc_release(&proc);

@@ -23,7 +23,7 @@
 #define KEEP_LOOKS  2  /* a page that was not asked for in so many looks is not fetched ahead any more */
 #define KEEP_LONGER 32 /* where there are few pages: one more with the others costs less than one that is missed */
 #define FEW_PAGES   32
-#define FIRST_SLOTS ((size_t)1024)
+#define FIRST_SLOTS ((size_t)256) /* for 128 pages: a look at an ordinary process has half as many */
 
 struct slot {
 	uint64_t page;

@@ -14,9 +14,6 @@ int dt_dir_numbers(int fd, int **numbers, size_t *count);
  * kernel has no such file, or another negative errno. */
 int dt_thread_open(const struct dt_proc *proc, int tid, const char *name);
 
-/* What the stat file knows of struct dt_proc_info: all but uid and tracer, which become 0. */
-int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info);
-
 /* Opens a path below a directory, without openat2 and as that would: absolute, the directory is its root, for links and
  * ".." too; else -EXDEV for what leads out of it. What the path leads to is never a link that is followed. */
 int dt_follow_below(int top, const char *path, bool absolute, int flags);

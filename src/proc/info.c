@@ -84,14 +84,28 @@ uint64_t dt_proc_image_parse(const char *text, size_t length)
 	return scan_skip(&scan, 7) ? dt_hash64(from, (size_t)(scan.at - from), hash) : 0;
 }
 
-uint64_t dt_proc_image(int pid)
+static ssize_t read_stat(int pid, char *text, size_t size)
 {
-	char name[32], text[1024];
-	ssize_t length;
+	char name[32];
 
 	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	length = dt_small_file(name, text, sizeof(text));
+	return dt_small_file(name, text, size);
+}
+
+uint64_t dt_proc_image(int pid)
+{
+	char text[1024];
+	ssize_t length = read_stat(pid, text, sizeof(text));
+
 	return length < 0 ? 0 : dt_proc_image_parse(text, (size_t)length);
+}
+
+int dt_proc_glance(int pid, struct dt_proc_info *info)
+{
+	char text[1024];
+	ssize_t length = read_stat(pid, text, sizeof(text));
+
+	return length < 0 ? (int)length : dt_proc_info_parse(text, (size_t)length, info);
 }
 
 double dt_proc_age(const struct dt_proc_info *info)
@@ -154,8 +168,13 @@ bool dt_proc_borrows_memory(const struct dt_proc *proc)
 {
 	struct dt_proc_info info;
 
-	return dt_proc_info(proc, &info) == 0 && info.ppid > 0 &&
+	return dt_proc_stat_info(proc, &info) == 0 && info.ppid > 0 &&
 	       syscall(SYS_kcmp, proc->pid, info.ppid, KCMP_VM, 0, 0) == 0;
+}
+
+bool dt_proc_owns_memory(const struct dt_proc *proc, int parent)
+{
+	return parent > 0 && syscall(SYS_kcmp, proc->pid, parent, KCMP_VM, 0, 0) > 0;
 }
 
 const char *dt_proc_command(const struct dt_proc *proc, struct dt_arena *arena)

@@ -145,6 +145,11 @@ int dt_maps_parse(const char *text, size_t length, struct dt_maps *maps);
 void dt_maps_release(struct dt_maps *maps);
 const struct dt_map *dt_maps_at(const struct dt_maps *maps, uint64_t address);
 
+/* Whether the process has all of these mappings, equal to the last bit, the first of them as its lowest one. They are
+ * asked for one by one, which costs much less than to read the map. Also false where the kernel cannot tell (before
+ * 6.11). */
+bool dt_maps_has(const struct dt_proc *proc, const struct dt_map *list, size_t count);
+
 /* Opens the file behind a mapping, whatever became of its name: /proc/PID/exe if it is the same inode, then
  * /proc/PID/map_files, then the path through /proc/PID/root if device and inode are the same (on btrfs, overlayfs and
  * bcachefs the inode alone: stat and the map name different devices there). -ENOENT if only memory is left. */
@@ -166,6 +171,10 @@ struct dt_proc_info {
 int dt_proc_info(const struct dt_proc *proc, struct dt_proc_info *info);
 /* The same from the text of a stat file, which knows neither uid nor tracer. */
 int dt_proc_info_parse(const char *text, size_t length, struct dt_proc_info *info);
+/* What the stat file knows: all but uid and tracer, which become 0, for half the price. And of a process that is not
+ * open: to ask each of a host costs a third of opening it first. */
+int dt_proc_stat_info(const struct dt_proc *proc, struct dt_proc_info *info);
+int dt_proc_glance(int pid, struct dt_proc_info *info);
 /* Tells one program in a process from the next: it is another one after an exec and the same after a fork, since the
  * kernel puts each program at places of its own. 0: there is none (a kernel thread, one that has ended, or nothing is
  * known); of all that may not be read it is the same. From the text of a stat file. */
@@ -198,6 +207,8 @@ const char *dt_container_parse(const char *cgroup, struct dt_arena *arena);
 
 /* Does it work in the memory of its parent, as between vfork() and exec()? False where that cannot be told. */
 bool dt_proc_borrows_memory(const struct dt_proc *proc);
+/* Has it surely other memory than its parent? Once that is so it stays so. */
+bool dt_proc_owns_memory(const struct dt_proc *proc, int parent);
 
 /* All pids of the host, ascending. The caller frees *pids. */
 int dt_proc_list(int **pids, size_t *count);

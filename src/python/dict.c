@@ -3,7 +3,9 @@
  * of its own; instances of ordinary classes use the same two things, without a dict in between where they can.
  *
  * Looking a name up means comparing it with all keys in their order: the hash of a str depends on a secret of the
- * target. The keys of a block of entries are read by one gather, so that a large dict costs few system calls.
+ * target. The keys of a block of entries are read by one gather, so that a large dict costs few system calls. Programs
+ * of one kind have a name mostly at the same place, so where it was found last, in whatever dict, is compared first:
+ * the key there decides as it does in the whole search, which follows where it is another one.
  */
 #include "python/dict.h"
 
@@ -11,6 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/util.h"
 #include "python/dict_table.h"
 
@@ -18,6 +21,7 @@
 #define BLOCK     64 /* entries read at a time */
 #define ENTRY_MAX 64 /* bytes of an entry */
 #define KEY_MAX   64 /* bytes of a name that is looked up */
+#define PLACES    8  /* as many names are remembered: more than are ever looked up */
 
 /* ---- reading the table ---- */
 
@@ -163,13 +167,13 @@ struct block {
 	uint64_t keys[BLOCK], values[BLOCK];
 };
 
-static int read_block(struct dt_mem *mem, const struct dt_dict_table *table, uint64_t first, bool with_values,
-		      struct block *block)
+static int read_block(struct dt_mem *mem, const struct dt_dict_table *table, uint64_t first, uint64_t most,
+		      bool with_values, struct block *block)
 {
 	uint8_t entries[BLOCK * ENTRY_MAX];
 	int rc;
 
-	block->count = (size_t)DT_MIN(table->count - first, BLOCK);
+	block->count = (size_t)DT_MIN(table->count - first, most);
 	rc = dt_mem_read(mem, table->entries + first * table->entry_size, entries, block->count * table->entry_size);
 	if (rc < 0)
 		return rc;
@@ -190,7 +194,7 @@ int dt_dict_each(struct dt_mem *mem, const struct dt_layout *layout, uint64_t di
 	int rc = read_dict(mem, layout, dict, &table);
 
 	for (uint64_t first = 0; rc == 0 && first < table.count; first += BLOCK) {
-		rc = read_block(mem, &table, first, true, &block);
+		rc = read_block(mem, &table, first, BLOCK, true, &block);
 		for (size_t i = 0; rc == 0 && i < block.count; i++)
 			if (block.keys[i] && block.values[i])
 				rc = visit(context, block.keys[i], block.values[i]);
@@ -270,29 +274,60 @@ static int begin_name(const struct dt_layout *layout, const char *text, struct n
 	return 0;
 }
 
+/* The value under the name, if it is the key of one of these entries; their number is at most BLOCK. *place: which. */
+static int find_among(struct dt_mem *mem, const struct dt_layout *layout, const struct dt_dict_table *table,
+		      uint64_t first, uint64_t most, struct name *name, uint64_t *place, uint64_t *value)
+{
+	struct block block;
+	int rc = read_block(mem, table, first, most, false, &block);
+
+	if (rc == 0)
+		rc = find_in_block(mem, layout, &block, name);
+	if (rc < 0)
+		return rc;
+	*place = first + (uint64_t)rc;
+	*value = block.values[rc];
+	if (table->values)
+		rc = dt_mem_read_u64(mem, table->values + *place * 8, value);
+	return rc < 0 ? rc : 0;
+}
+
+/* Where a name was found last by this thread: a guess, good for nothing but the order of comparing. */
+static uint64_t *last_place(const struct name *name)
+{
+	static _Thread_local struct {
+		uint64_t name, place;
+	} known[PLACES];
+	static _Thread_local unsigned next;
+	uint64_t hash = dt_hash64(name->text, name->length, 0);
+	unsigned i;
+
+	for (i = 0; i < PLACES; i++)
+		if (known[i].name == hash)
+			return &known[i].place;
+	i = next++ % PLACES;
+	known[i].name = hash;
+	known[i].place = 0;
+	return &known[i].place;
+}
+
 int dt_dict_table_find(struct dt_mem *mem, const struct dt_layout *layout, const struct dt_dict_table *table,
 		       const char *text, uint64_t *value)
 {
 	struct name name;
-	struct block block;
+	uint64_t *place;
 	int rc = begin_name(layout, text, &name);
 
 	if (rc < 0)
 		return rc;
-	for (uint64_t first = 0; first < table->count; first += BLOCK) {
-		rc = read_block(mem, table, first, false, &block);
-		if (rc == 0)
-			rc = find_in_block(mem, layout, &block, &name);
-		if (rc == -ENOENT)
-			continue;
-		if (rc < 0)
-			return rc;
-		*value = block.values[rc];
-		if (table->values)
-			rc = dt_mem_read_u64(mem, table->values + (first + (uint64_t)rc) * 8, value);
-		return rc < 0 ? rc : *value ? 0 : -ENOENT;
-	}
-	return -ENOENT;
+	place = last_place(&name);
+	rc = *place < table->count ? find_among(mem, layout, table, *place, 1, &name, place, value) : -ENOENT;
+	if (rc == 0)
+		return *value ? 0 : -ENOENT;
+	rc = -ENOENT;
+	for (uint64_t first = 0; rc == -ENOENT && first < table->count; first += BLOCK)
+		rc = find_among(mem, layout, table, first, BLOCK, &name, place, value);
+	return rc < 0 ? rc : *value ? 0 : -ENOENT;
 }
 
 int dt_dict_get(struct dt_mem *mem, const struct dt_layout *layout, uint64_t dict, const char *key, uint64_t *value)

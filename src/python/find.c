@@ -157,23 +157,56 @@ static int search_everywhere(struct dt_finder *f)
 
 /* A target may be made so that everything in it looks like an interpreter: every read is charged, so that the search
  * comes to its end whatever is found. */
-static int search(struct dt_finder *f)
+static int within_budget(struct dt_finder *f, int (*search)(struct dt_finder *))
 {
 	struct dt_mem *base = f->mem;
-	int code = dt_find_modules(f->maps, &f->modules, &f->count);
+	int code = dt_mem_open_metered(base, spend, &f->budget, &f->mem);
 
-	if (code == 0)
-		code = dt_mem_open_metered(base, spend, &f->budget, &f->mem);
 	if (code < 0)
 		return code;
 	dt_budget_begin(&f->budget, DT_FIND_STEPS);
-	code = search_everywhere(f);
+	code = search(f);
 	dt_mem_free(f->mem);
 	f->mem = base;
+	return code;
+}
+
+static int search(struct dt_finder *f)
+{
+	int code = dt_find_modules(f->maps, &f->modules, &f->count);
+
+	if (code == 0)
+		code = within_budget(f, search_everywhere);
 	/* There may be more to tell than that; but it is not worth another try. */
 	if (code == -ETIMEDOUT && f->reason.code && f->reason.code != DT_EAGAIN)
 		code = DT_FIND_CONTINUE;
 	return code;
+}
+
+/* ---- by trail ---- */
+
+static int try_trail(struct dt_finder *f)
+{
+	dt_find_cache_pass(f->cache);
+	return try_module(f, f->modules, false);
+}
+
+/* Whatever keeps it from being found so, the whole search meets it, too, and knows the words. */
+static bool found_by_trail(const struct dt_finder *f)
+{
+	struct dt_find_trail *trail = *dt_find_cache_trail(f->cache);
+	struct dt_finder short_cut = *f;
+	struct dt_maps maps;
+
+	if (!dt_find_trail_leads(trail, f->place.proc))
+		return false;
+	dt_find_trail_follow(trail, &maps, &short_cut.modules);
+	short_cut.maps = &maps;
+	short_cut.count = 1;
+	if (within_budget(&short_cut, try_trail) == DT_FIND_FOUND)
+		return true;
+	memset(f->python, 0, sizeof(*f->python));
+	return false;
 }
 
 enum { UNCHANGED, ANOTHER_PROGRAM, NO_MEMORY };
@@ -249,10 +282,14 @@ int dt_python_find_cached(const struct dt_proc *proc, struct dt_mem *mem, struct
 	int code;
 
 	memset(python, 0, sizeof(*python));
+	if (found_by_trail(&f))
+		return 0;
 	code = dt_maps_read(proc, &maps);
 	if (code < 0)
 		return dt_find_fail_errno(proc, code, err);
 	code = find_in_maps(&f, err);
+	if (code == 0 && f.found)
+		dt_find_trail_keep(dt_find_cache_trail(cache), &maps, f.found);
 	dt_maps_release(&maps);
 	return code;
 }

@@ -21,6 +21,7 @@ struct dt_find_cache {
 	struct dt_arena arena;
 	size_t count;
 	uint32_t pass;
+	struct dt_find_trail *trail;
 };
 
 struct dt_find_cache *dt_find_cache_new(void)
@@ -36,6 +37,7 @@ void dt_find_cache_free(struct dt_find_cache *cache)
 {
 	if (!cache)
 		return;
+	dt_find_trail_free(cache->trail);
 	dt_arena_release(&cache->arena);
 	free(cache);
 }
@@ -45,6 +47,11 @@ static void forget_all(struct dt_find_cache *cache)
 	memset(cache->buckets, 0, sizeof(cache->buckets));
 	dt_arena_reset(&cache->arena);
 	cache->count = 0;
+}
+
+struct dt_find_trail **dt_find_cache_trail(struct dt_find_cache *cache)
+{
+	return &cache->trail;
 }
 
 void dt_find_cache_pass(struct dt_find_cache *cache)

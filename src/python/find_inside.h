@@ -141,6 +141,23 @@ static inline bool dt_find_goes_round(uint64_t *passed, uint64_t address, unsign
 	return false;
 }
 
+/* ---- trail (find_trail.c) ---- */
+
+/* Remembers that Python is in this module of a process, instead of what was remembered before; NULL at first, and where
+ * it is not possible. */
+struct dt_find_trail;
+void dt_find_trail_keep(struct dt_find_trail **trail, const struct dt_maps *maps, const struct dt_find_module *module);
+void dt_find_trail_free(struct dt_find_trail *trail);
+
+/* Whether a process has the same program and the same module at the same addresses. NULL is no trail. */
+bool dt_find_trail_leads(const struct dt_find_trail *trail, const struct dt_proc *proc);
+
+/* The module, and a map of nothing else. Both are the trail's, and good until it is kept anew or freed. */
+void dt_find_trail_follow(struct dt_find_trail *trail, struct dt_maps *maps, struct dt_find_module **module);
+
+/* The one of a cache. */
+struct dt_find_trail **dt_find_cache_trail(struct dt_find_cache *cache);
+
 /* ---- scan (find_scan.c) ---- */
 
 #define DT_FIND_SCAN_LIMIT ((size_t)64 << 20) /* of files' data, and again of anonymous memory */
@@ -177,7 +194,8 @@ struct dt_finder {
 	struct dt_find_module *modules;
 	size_t count;
 	struct dt_python *python;
-	struct dt_error reason; /* code 0: no runtime was seen so far */
+	const struct dt_find_module *found; /* that holds it; NULL: none, it is in anonymous memory */
+	struct dt_error reason;             /* code 0: no runtime was seen so far */
 };
 
 /* Where a runtime may lie. */

@@ -33,8 +33,10 @@ static bool maps_likely(const struct dt_proc *proc, struct dt_maps *maps, struct
 			file = dt_find_file_of(&place, &modules[i], false, cache);
 			if (!file)
 				return false;
-			if (file->kind == DT_FIND_RUNTIME || file->kind == DT_FIND_OLD)
+			if (file->kind == DT_FIND_RUNTIME || file->kind == DT_FIND_OLD) {
+				dt_find_trail_keep(dt_find_cache_trail(cache), maps, &modules[i]);
 				return true;
+			}
 			if (file->kind == DT_FIND_SHUT && dt_find_named_python(modules[i].first->path))
 				return true;
 		}
@@ -49,6 +51,8 @@ bool dt_find_likely(const struct dt_proc *proc, struct dt_find_cache *cache, str
 
 	if (!cache && !own)
 		return false;
+	if (cache && dt_find_trail_leads(*dt_find_cache_trail(cache), proc))
+		return true;
 	if (dt_maps_read(proc, &maps) < 0)
 		likely = named_likely(proc);
 	else

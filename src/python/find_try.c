@@ -82,6 +82,7 @@ int dt_find_found(struct dt_finder *f, const struct dt_find_candidate *c)
 {
 	struct dt_python *python = f->python;
 
+	f->found = c->module;
 	python->runtime = c->runtime;
 	dt_find_fit(f->mem, c->runtime, &python->layout);
 	if (c->variables) {

@@ -82,7 +82,7 @@ static bool single(const struct dt_sampler *s)
 {
 	struct dt_proc_info info;
 
-	return dt_proc_info(s->proc, &info) == 0 && info.threads == 1;
+	return dt_proc_stat_info(s->proc, &info) == 0 && info.threads == 1;
 }
 
 /* Did everything stand still from collect() until now? */

@@ -178,6 +178,35 @@ static void test_mixed_keys(void **state)
 	assert_int_equal(total, 1 + 2 + 3 + 999);
 }
 
+/* Where a name was found last is compared first, and decides nothing: neither where another key is there, or none that
+ * can be read, nor behind the end of a shorter dict. */
+static void test_a_name_at_another_place(void **state)
+{
+	struct pair pairs[] = {{heap_str(&heap, "first"), 1},
+			       {heap_str(&heap, "second"), 2},
+			       {heap_str(&heap, "third"), 3},
+			       {heap_str(&heap, "moving"), 4}};
+	struct pair turned[] = {pairs[3], {heap_str(&heap, "moving2"), 5}, pairs[0], {8, 6}};
+	uint64_t late = put_dict(put_keys(pairs, 4, 3, true), 0), early = put_dict(put_keys(turned, 4, 3, true), 0);
+	uint64_t brief = put_dict(put_keys(pairs, 2, 3, true), 0);
+	const uint64_t list[] = {11, 12, 13, 0};
+	uint64_t split = put_dict(put_keys(pairs, 4, 3, true), put_values(list, 4));
+
+	(void)state;
+	for (int times = 0; times < 2; times++) {
+		assert_int_equal(get(late, "moving"), 4);
+		assert_int_equal(get(early, "moving"), 4);
+		assert_int_equal(get(late, "moving"), 4);
+		assert_int_equal(fail_get(brief, "moving"), -ENOENT);
+		assert_int_equal(get(late, "moving"), 4);
+		assert_int_equal(fail_get(split, "moving"), -ENOENT); /* the key is there, and has no value */
+		assert_int_equal(get(split, "third"), 13);
+	}
+	heap_set64(&heap, pairs[3].key + layout.object.ob_type, heap.bytes_type);
+	assert_int_equal(get(early, "first"), 1);
+	assert_int_equal(fail_get(late, "moving"), -ENOENT); /* equal bytes, and no str */
+}
+
 static void test_split(void **state)
 {
 	struct pair pairs[] = {{heap_str(&heap, "a"), 0}, {heap_str(&heap, "b"), 0}, {heap_str(&heap, "c"), 0}};
@@ -445,14 +474,9 @@ static void test_thread_names_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TESTS(test_combined),
-	    TESTS(test_mixed_keys),
-	    TESTS(test_split),
-	    TESTS(test_bad_dict),
-	    TESTS(test_attr),
-	    TESTS(test_thread_names),
-	    TESTS(test_thread_names_end),
-	    TESTS(test_a_dict_of_another_build),
+	    TESTS(test_combined),     TESTS(test_mixed_keys),       TESTS(test_a_name_at_another_place),
+	    TESTS(test_split),        TESTS(test_bad_dict),         TESTS(test_attr),
+	    TESTS(test_thread_names), TESTS(test_thread_names_end), TESTS(test_a_dict_of_another_build),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,6 +234,57 @@ static void only_the_mapped_file_is_opened(void **state)
 	rmdir(dir);
 }
 
+/* The kernel may be too old to be asked; then it is always no. */
+static bool kernel_tells(const struct dt_proc *proc, const struct dt_map *lowest)
+{
+	return dt_maps_has(proc, lowest, 1);
+}
+
+static bool differs(const struct dt_proc *proc, const struct dt_map *lowest, const struct dt_map *other)
+{
+	const struct dt_map list[] = {*lowest, *other};
+
+	return !dt_maps_has(proc, list, 2);
+}
+
+static void single_mappings_are_asked_for(void **state)
+{
+	uint64_t address = (uint64_t)(uintptr_t)single_mappings_are_asked_for;
+	const struct dt_map *code;
+	struct dt_map other;
+	struct dt_proc proc;
+	struct dt_maps maps;
+
+	(void)state;
+	assert_int_equal(dt_proc_open(getpid(), &proc), 0);
+	assert_int_equal(dt_maps_read(&proc, &maps), 0);
+	code = dt_maps_at(&maps, address);
+	assert_non_null(code);
+	if (!kernel_tells(&proc, maps.maps)) {
+		dt_maps_release(&maps);
+		dt_proc_release(&proc);
+		skip();
+	}
+	assert_false(differs(&proc, maps.maps, code));
+	assert_false(dt_maps_has(&proc, code, 1)); /* it is not the lowest */
+#define CHANGED(field, value) (other = *code, other.field = (value), differs(&proc, maps.maps, &other))
+	assert_true(CHANGED(start, code->start + 4096));
+	assert_true(CHANGED(end, code->end + 4096));
+	assert_true(CHANGED(offset, code->offset + 4096));
+	assert_true(CHANGED(inode, code->inode + 1));
+	assert_true(CHANGED(dev_major, code->dev_major + 1));
+	assert_true(CHANGED(dev_minor, code->dev_minor + 1));
+	assert_true(CHANGED(write, !code->write));
+	assert_true(CHANGED(exec, !code->exec));
+	assert_true(CHANGED(shared, !code->shared));
+	assert_true(CHANGED(deleted, true));
+	assert_true(CHANGED(path, "/another"));
+	assert_true(CHANGED(path, ""));
+#undef CHANGED
+	dt_maps_release(&maps);
+	dt_proc_release(&proc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +294,7 @@ int main(void)
 	    cmocka_unit_test(an_address_finds_its_mapping),
 	    cmocka_unit_test(own_code_is_in_the_own_map),
 	    cmocka_unit_test(only_the_mapped_file_is_opened),
+	    cmocka_unit_test(single_mappings_are_asked_for),
 	};
 
 	return cmocka_run_group_tests_name("maps", tests, NULL, NULL);
