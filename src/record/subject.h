@@ -11,6 +11,7 @@
 #include "base/index.h"
 #include "record/ring.h"
 #include "record/strays.h"
+#include "record/told.h"
 #include "sample/recorder.h"
 
 /* What looks came to, over all processes of a sampling thread. Read by others while it goes on. */
@@ -78,8 +79,8 @@ struct dt_subject {
 	struct dt_index by_ident; /* places in names */
 	uint32_t *threads;        /* serials that were told, in order, to tell which are gone */
 	size_t thread_count, thread_capacity;
-	unsigned counts[4]; /* how many threads are counted as what, as they were told: see telling.c */
-	unsigned sought;    /* how often the name of the newest thread without one was looked for */
+	unsigned counts[DT_TOLD_COUNTS]; /* how many threads are counted as what, as they were told */
+	unsigned sought;                 /* how often the name of the newest thread without one was looked for */
 	struct dt_strays strays;
 
 	int code; /* why it left, DT_E*; 0 while it is here */

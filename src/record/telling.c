@@ -2,6 +2,8 @@
  * How the rounds of a process are told: see subject.h. What is new comes first, then what has changed, then the round
  * itself; if there is no room for all of it nothing is told, and the next round tells everything.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -105,39 +107,16 @@ static bool tell_thread(struct dt_subject *subject, struct dt_ring *ring, struct
 	return true;
 }
 
-/* Its stack was seen in a round that is lost, and it was not read again since. */
-static bool is_lost(const struct dt_recorded *thread)
-{
-	return !thread->fresh && !thread->told.stack;
-}
-
-static bool is_unseen(const struct dt_recorded *thread)
-{
-	return thread->unseen || is_lost(thread);
-}
-
-static bool is_torn(const struct dt_recorded *thread)
-{
-	return !is_unseen(thread) && (thread->torn || thread->frame_count > DT_PROFILE_DEPTH);
-}
-
-static uint8_t flags_of(const struct dt_recorded *thread)
-{
-	return (uint8_t)((thread->gil ? DT_RUN_GIL : 0) | (thread->gc ? DT_RUN_GC : 0) |
-			 (is_torn(thread) ? DT_RUN_TORN : 0) | (is_unseen(thread) ? DT_RUN_UNSEEN : 0));
-}
-
 /* Of a stack that is too deep the outer frames are told: they are what it has in common with the next one. */
 static bool tell_change(struct dt_subject *subject, struct dt_ring *ring, struct dt_recorded *thread)
 {
 	size_t depth = thread->fresh && !thread->unseen ? DT_MIN(thread->frame_count, (size_t)DT_PROFILE_DEPTH) : 0;
 	const struct dt_walk_frame *frames = depth ? thread->frames + (thread->frame_count - depth) : NULL;
-	bool same = !thread->fresh && !is_lost(thread);
-	uint8_t flags = flags_of(thread);
+	bool same = !thread->fresh && !dt_told_lost(thread);
+	uint8_t flags = dt_told_flags(thread);
 	struct dt_message_change *message;
 
-	if (!thread->fresh && thread->told.state == thread->state && thread->told.flags == flags &&
-	    thread->told.call == thread->syscall)
+	if (dt_told_same(thread))
 		return true;
 	for (size_t i = 0; i < depth; i++)
 		if (!tell_code(subject, ring, frames[i].code))
@@ -253,35 +232,6 @@ static void note_load(struct dt_subject *subject, bool active, uint64_t spent_ns
 	atomic_fetch_add_explicit(&subject->spent_ns, spent_ns, memory_order_relaxed);
 }
 
-/* As what a thread is counted, of each round that it is in. */
-enum { LIVES, UNSEEN, TORN, ACTIVE, COUNTS };
-
-static uint8_t counts_of(const struct dt_recorded *thread)
-{
-	bool active = thread->unseen || thread->state == DT_STATE_RUNNING;
-
-	if (!dt_recorded_lives(thread))
-		return 0;
-	return (uint8_t)(1u << LIVES | (unsigned)is_unseen(thread) << UNSEEN | (unsigned)is_torn(thread) << TORN |
-			 (unsigned)active << ACTIVE);
-}
-
-static void count_thread(struct dt_subject *subject, struct dt_recorded *thread)
-{
-	uint8_t now = counts_of(thread);
-
-	for (unsigned i = 0; i < COUNTS && now != thread->told.counts; i++)
-		subject->counts[i] += (now >> i & 1u) - (thread->told.counts >> i & 1u);
-	thread->told.counts = now;
-}
-
-static void count_none(struct dt_subject *subject, struct dt_recorded *threads, size_t count)
-{
-	memset(subject->counts, 0, sizeof(subject->counts));
-	for (size_t i = 0; i < count; i++)
-		threads[i].told.counts = 0;
-}
-
 /* What was spent is told, or belongs to a time of which nothing is. How much it was. */
 static uint64_t forget_spent(struct dt_recorded *threads, size_t count, const struct dt_touched *changed)
 {
@@ -299,7 +249,7 @@ static uint64_t forget_spent(struct dt_recorded *threads, size_t count, const st
 /* What is told of one thread. */
 static bool tell_one(struct dt_subject *subject, struct dt_ring *ring, struct dt_recorded *thread)
 {
-	count_thread(subject, thread);
+	dt_told_count(thread, subject->counts);
 	return !dt_recorded_lives(thread) || (tell_thread(subject, ring, thread) &&
 					      tell_change(subject, ring, thread) && tell_spent(subject, ring, thread));
 }
@@ -308,7 +258,7 @@ static bool tell_any(struct dt_subject *subject, struct dt_ring *ring, struct dt
 {
 	bool good = make_room(subject, count) && tell_gone(subject, ring, threads, count);
 
-	count_none(subject, threads, count);
+	dt_told_count_none(threads, count, subject->counts);
 	subject->sought = SEEK;
 	for (size_t i = 0; good && i < count; i++) {
 		good = tell_one(subject, ring, &threads[i]);
@@ -326,10 +276,31 @@ static bool are_few(const struct dt_subject *subject, const struct dt_recorded *
 	for (size_t i = 0; i < changed->count; i++) {
 		const struct dt_recorded *thread = &threads[changed->list[i]];
 
-		if ((counts_of(thread) ^ thread->told.counts) & 1u << LIVES)
+		if (dt_told_lives(thread) != dt_recorded_lives(thread))
 			return false;
 	}
 	return true;
+}
+
+/* Programs that look for mistakes in themselves end where one was not touched that is another now. */
+static void check_others(const struct dt_recorded *threads, size_t count, const struct dt_touched *changed)
+{
+#ifdef __SANITIZE_ADDRESS__
+	for (size_t i = 0; i < count; i++) {
+		bool touched = false;
+
+		for (size_t k = 0; k < changed->count; k++)
+			touched = touched || changed->list[k] == i;
+		if (!touched && !dt_told_all(&threads[i])) {
+			fprintf(stderr,
+				"darter: thread %d has changed and was not touched: this is a mistake in darter\n",
+				threads[i].tid);
+			abort();
+		}
+	}
+#else
+	(void)threads, (void)count, (void)changed;
+#endif
 }
 
 /* All but the round itself. first: nothing was told so far. *changed: of these threads. */
@@ -344,14 +315,16 @@ static bool tell_threads(struct dt_subject *subject, struct dt_ring *ring, bool 
 		return tell_any(subject, ring, threads, count);
 	for (size_t i = 0; good && i < changed->count; i++)
 		good = tell_one(subject, ring, &threads[changed->list[i]]);
+	if (good)
+		check_others(threads, count, changed);
 	return good;
 }
 
 static void count_round(const struct dt_subject *subject, struct dt_tally *tally)
 {
-	tally->samples += subject->counts[LIVES];
-	tally->unseen += subject->counts[UNSEEN];
-	tally->torn += subject->counts[TORN];
+	tally->samples += subject->counts[DT_TOLD_LIVES];
+	tally->unseen += subject->counts[DT_TOLD_UNSEEN];
+	tally->torn += subject->counts[DT_TOLD_TORN];
 }
 
 /* Publishes what was told, or takes it back. */
@@ -365,7 +338,7 @@ static bool settle(struct dt_subject *subject, struct dt_ring *ring, bool good, 
 	subject->name_groups = 0;
 	subject->names_read = false;
 	subject_plan_names(subject, subject->sought, at_ns);
-	note_load(subject, subject->counts[ACTIVE] || spent_ns, spent_ns);
+	note_load(subject, subject->counts[DT_TOLD_ACTIVE] || spent_ns, spent_ns);
 	if (!good) {
 		dt_ring_abandon(ring);
 		tell_anew(subject); /* what was told is taken back with the round */

@@ -4,10 +4,11 @@ import os
 import re
 from pathlib import Path
 
-from harness import SOME_SHAPES, SYSTEM, darter, each, limit, need_root, target, wait_for
+from harness import ROOT, SOME_SHAPES, SYSTEM, darter, each, limit, need_root, target, wait_for
 from recordings import Recorder, folder, stacks
 
 TURNS = "go_left", "go_right"
+ASAN = ROOT / os.environ.get("DARTER_BUILD_ASAN", "build-asan")
 
 
 @each(SOME_SHAPES)
@@ -30,6 +31,17 @@ def test_who_has_run_is_seen_where_it_is(python):
     whole = sum(weight for _, weight in found)
     # Half of the time each. One that is shown where it was at first would have all of it, or none.
     assert sum(spent.values()) >= whole // 2 and min(spent.values()) * 4 >= max(spent.values()), (spent, whole, text)
+
+
+@each([30, 150])
+@limit(180)
+def test_who_was_not_touched_is_as_before(count):
+    """The build that looks for mistakes goes over all threads in each round, and ends where one changed without a word."""
+    with target(SYSTEM, "many_turns.py", count) as program, folder() as place:
+        done = darter("record", "-r", "1000", "-d", "4", "-o", place / "x.darter", program.pid, build=ASAN)
+        assert done.returncode == 0 and "mistake" not in done.stderr, done.stderr
+        counted = re.search(r"([\d,]+) samples in", darter("report", place / "x.darter").stdout)
+    assert counted and int(counted[1].replace(",", "")) > 100 * count, counted
 
 
 def scheduled(pid):
