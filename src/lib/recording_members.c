@@ -38,6 +38,7 @@ static void note_life(const struct dt_recording *r, struct dt_member *member, ui
 	if (since_ns >= now || now - since_ns > UNSEEN_NS)
 		return;
 	subject->lived_ns = now - since_ns;
+	subject->until_ns = now;
 	subject->ran_ns = DT_MIN(sched.ran_ns, subject->lived_ns);
 }
 

@@ -44,6 +44,7 @@ struct dt_subject {
 	void *owner;                /* for who made it */
 	uint64_t met_ns;            /* dt_clock_ns() at the end of the first look */
 	uint64_t lived_ns, ran_ns;  /* before it could be looked at, as far as that time is the recording's; on a CPU */
+	uint64_t until_ns;          /* dt_clock_ns() to which lived_ns goes */
 	struct dt_image_pool *pool; /* empty: has that of the thread that looks */
 
 	/* For the thread that samples. */

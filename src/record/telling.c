@@ -394,11 +394,13 @@ static bool tell_time(struct dt_subject *subject, struct dt_ring *ring, uint64_t
 	return true;
 }
 
-/* The time that it lived before it could be looked at, of which its CPU time is known. */
+/* The time that it lived before it could be looked at, of which its CPU time is known. Not up to told_ns if it was
+ * handed over before: it may have ended then. */
 static bool tell_life(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t told_ns,
 		      struct dt_tally *tally)
 {
-	uint64_t lived_ns = DT_MIN(subject->lived_ns, told_ns - began_ns), from_ns = told_ns - lived_ns;
+	uint64_t until_ns = subject->lived_ns ? DT_MAX(DT_MIN(told_ns, subject->until_ns), began_ns) : told_ns;
+	uint64_t lived_ns = DT_MIN(subject->lived_ns, until_ns - began_ns), from_ns = until_ns - lived_ns;
 	uint64_t ran_ns = DT_MIN(subject->ran_ns, lived_ns);
 	struct dt_recorded *thread = lived_ns ? first_thread(subject) : NULL;
 
@@ -420,7 +422,7 @@ static bool tell_life(struct dt_subject *subject, struct dt_ring *ring, uint64_t
 	tally->samples++;
 	tally->unseen++;
 	return tell_unseen(subject, ring, thread, DT_STATE_SLEEPING) &&
-	       tell_time(subject, ring, began_ns, from_ns + ran_ns, told_ns);
+	       tell_time(subject, ring, began_ns, from_ns + ran_ns, until_ns);
 }
 
 bool dt_subject_begin(struct dt_subject *subject, struct dt_ring *ring, uint64_t began_ns, uint64_t told_ns,

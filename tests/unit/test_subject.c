@@ -343,6 +343,7 @@ static bool begin_late(struct fixture *f)
 	f->subject.number = 2;
 	f->subject.pid = f->threads[0].tid;
 	f->subject.lived_ns = 30 * MS;
+	f->subject.until_ns = 100 * MS;
 	f->subject.ran_ns = 20 * MS;
 	f->now = 90 * MS;
 	assert_int_equal(dt_collector_join(f->collector, 2, &process), 0);
@@ -374,6 +375,28 @@ static void test_late(void **state)
 	assert_int_equal(f->tally.unseen, 2);
 	assert_int_equal(dt_profile_process_at(f->profile, 2)->began_ns, 60 * MS);
 	assert_int_equal(dt_profile_process_at(f->profile, 2)->ended_ns, 100 * MS);
+}
+
+/* One that was handed over long before it is told lived until then, and nothing is known of it after that. */
+static void test_late_and_told_later(void **state)
+{
+	struct fixture *f = *state;
+	const struct dt_profile_run *runs;
+
+	look_fresh(f);
+	f->subject.number = 2;
+	f->subject.lived_ns = f->subject.ran_ns = 30 * MS;
+	f->subject.until_ns = 60 * MS;
+	assert_int_equal(
+	    dt_collector_join(f->collector, 2, &(struct dt_profile_process){.pid = 8, .began_ns = 60 * MS}), 0);
+	assert_true(dt_subject_begin(&f->subject, f->ring, 0, 90 * MS, &f->tally));
+	collect(f);
+	assert_int_equal(dt_collector_leave(f->collector, 2, 95 * MS), 0);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(time_of(f, 1, false, DT_RUN_UNSEEN), 30 * MS);
+	runs = dt_profile_runs(f->profile);
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++)
+		assert_true(!runs[i].wall_ns || runs[i].start_ns + runs[i].wall_ns <= 60 * MS);
 }
 
 /* One that has ended at the first instant has no other time. */
@@ -554,6 +577,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_late_and_told_later, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_late_and_gone, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_late_and_lost, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_large, set_up, tear_down),
