@@ -220,8 +220,9 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 	*verdict = DT_AGAIN;
 	if (rc < 0)
 		return rc;
-	/* All threads of a process are not all that may change what we see, if its memory is another's as well. */
-	if (s->suspects.everybody && !s->suspects.counted && dt_proc_borrows_memory(s->proc))
+	/* Threads of a process are not all that may change what we see, if its memory is another's as well, and without a
+	 * count nothing else tells. */
+	if (!s->suspects.counted && dt_proc_borrows_memory(s->proc))
 		return -EAGAIN;
 	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
 	 * is held, and it teaches the ids of threads before 3.11. */
