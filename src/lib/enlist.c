@@ -71,8 +71,6 @@ static void attach(struct worker *worker)
 				    &worker->err);
 	if (rc == 0)
 		rc = dt_subject_meet(worker->subject, worker->pool, &worker->err);
-	if (rc == 0)
-		dt_live_hurry(target->live, false);
 	if (rc < 0)
 		drop_result(worker);
 	worker->code = rc;

@@ -70,7 +70,6 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 	if (rc < 0)
 		return dt_fail(err, DT_EENDED, "process %d ended while it was being looked at", pid);
 	dt_live_watch(target->live); /* before anything is learnt, so that all of it is of this program */
-	dt_live_hurry(target->live, target->hurries);
 	rc = target->cache ? dt_python_find_cached(&target->proc, target->live, target->cache, &target->python, err)
 			   : dt_python_find(&target->proc, target->live, &target->python, err);
 	if (rc == DT_EPERMISSION)
@@ -120,23 +119,17 @@ static uid_t user_of(void *context)
 	return dt_proc_info(&target->proc, &info) == 0 ? info.uid : (uid_t)-1;
 }
 
-static int number_of(const char *status, const char *name, int other)
-{
-	const char *line = strstr(status, name);
-
-	return line ? (int)strtol(line + strlen(name), NULL, 10) : other;
-}
-
-/* /proc has a directory for every thread too, though it does not list them. *parent: unchanged if it is not known. */
-static int refuse_thread(const struct dt_proc *proc, int *parent, struct dt_error *err)
+/* /proc has a directory for every thread too, though it does not list them. */
+static int refuse_thread(const struct dt_proc *proc, struct dt_error *err)
 {
 	char status[2048];
+	const char *line;
 	int leader;
 
 	if (dt_proc_read(proc, "status", status, sizeof(status)) < 0)
 		return 0;
-	*parent = number_of(status, "\nPPid:", *parent);
-	leader = number_of(status, "\nTgid:", proc->pid);
+	line = strstr(status, "\nTgid:");
+	leader = line ? (int)strtol(line + strlen("\nTgid:"), NULL, 10) : proc->pid;
 	if (leader == proc->pid)
 		return 0;
 	dt_fail(err, DT_ENOTFOUND, "%d is not a process but a thread of process %d", proc->pid, leader);
@@ -171,14 +164,13 @@ struct dt_target *dt_target_new(const struct dt_options *options)
 /* Of a target that has nothing yet; it is released if that fails. */
 static int attach(struct dt_target *target, int pid, struct dt_target **result, struct dt_error *err)
 {
-	int parent = 0, rc;
+	int rc;
 
 	target->source = (struct dt_source){
 	    .open = open_source, .began = process_began, .owner = user_of, .context = target};
 	rc = dt_proc_open(pid, &target->proc);
-	rc = rc < 0 ? explain_missing(pid, rc, err) : refuse_thread(&target->proc, &parent, err);
+	rc = rc < 0 ? explain_missing(pid, rc, err) : refuse_thread(&target->proc, err);
 	if (rc == 0) {
-		target->hurries = target->recorded && dt_proc_owns_memory(&target->proc, parent);
 		dt_proc_outlive(&target->proc);
 		rc = learn_program(target, err);
 	}

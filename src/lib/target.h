@@ -20,7 +20,6 @@ struct dt_target {
 	struct dt_sampler *sampler;  /* NULL: it is for a recording, which has its own, or has lost its program */
 	struct dt_find_cache *cache; /* while it is being attached; NULL: none */
 	bool recorded;
-	bool hurries;         /* while it is being attached: see dt_live_hurry() */
 	struct dt_core *core; /* with dead, instead of proc, live and sampler */
 	struct dt_dead *dead;
 	struct dt_options options;

@@ -30,17 +30,7 @@ bool dt_visit_ended(const struct dt_proc_info *info)
 	return (info->state == 'Z' || info->state == 'X') && info->threads <= 1;
 }
 
-static int find(struct dt_visit *visit, const struct dt_proc *proc, struct dt_mem *mem, int parent,
-		struct dt_python *python, struct dt_error *err)
-{
-	if (dt_proc_owns_memory(proc, parent)) {
-		dt_live_watch(mem);
-		dt_live_hurry(mem, true);
-	}
-	return dt_python_find_cached(proc, mem, visit->cache, python, err);
-}
-
-static int look_into(struct dt_visit *visit, const struct dt_proc *proc, int parent, struct dt_error *err)
+static int look_into(struct dt_visit *visit, const struct dt_proc *proc, struct dt_error *err)
 {
 	struct dt_process *process = &visit->process;
 	struct dt_python *python = malloc(sizeof(*python));
@@ -57,7 +47,7 @@ static int look_into(struct dt_visit *visit, const struct dt_proc *proc, int par
 	else if (rc < 0)
 		rc = dt_fail(err, DT_EENDED, "process %d has ended", proc->pid);
 	else
-		rc = find(visit, proc, mem, parent, python, err);
+		rc = dt_python_find_cached(proc, mem, visit->cache, python, err);
 	if (rc == 0) {
 		process->version = python->version;
 		dt_version_text(&python->version, process->version_text);
@@ -129,7 +119,7 @@ static int describe(struct dt_visit *visit, const struct dt_proc *proc)
 	visit->uid = info.uid;
 	process->command = dt_proc_command(proc, &visit->arena);
 	atomic_store(&visit->command, process->command);
-	process->code = look_into(visit, proc, info.ppid, &why);
+	process->code = look_into(visit, proc, &why);
 	if (process->code == DT_EPERMISSION)
 		process->code = refusal(visit, reason, sizeof(reason), &why);
 	if (passes_over(process->code))

@@ -3,10 +3,6 @@
  * /proc/PID/mem is read instead, one pread per range. The file is opened below the borrowed /proc/PID directory, so it
  * is the same process for sure; and it stays bound to the memory that the process had then: after an exec or the end it
  * reads as empty, which is reported as -ESRCH.
- *
- * The file is the cheaper way to a few ranges, too: process_vm_readv asks for permission in each call, and pins pages,
- * for which the kernel gives a child that was forked a copy of each page that it still shares. But permission is asked
- * for anew there, so the file is used for it only right after it was opened (dt_live_hurry()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +16,6 @@
 
 #define BATCH      1024              /* IOV_MAX of the kernel */
 #define FEW        32                /* ranges, which several threads may read at once */
-#define HURRIED    8                 /* ranges at most that are read one by one: of more a single call is cheaper */
 #define BATCH_SIZE ((size_t)1 << 30) /* the kernel cuts a call at 2 GiB, which would look like a fault */
 
 struct live {
@@ -28,19 +23,18 @@ struct live {
 	int pid;
 	int proc_dir; /* borrowed */
 	int file;     /* /proc/PID/mem once process_vm_readv was refused, else -1 */
-	int witness; /* the same of dt_live_watch(), else -1. Read through in a hurry alone: permission is asked anew */
-	bool hurry;
+	int witness;  /* the same of dt_live_watch(), else -1. Never read through: permission is asked for anew */
 	struct iovec local[BATCH], remote[BATCH]; /* for the one thread that reads many ranges at once */
 };
 
-static int read_file(struct live *live, int file, const struct dt_range *range)
+static int read_file(struct live *live, const struct dt_range *range)
 {
 	size_t done = 0;
 
 	if (range->address > INT64_MAX || range->size > INT64_MAX - range->address)
 		return -EFAULT;
 	while (done < range->size) {
-		ssize_t got = pread(file, (char *)range->buffer + done, range->size - done,
+		ssize_t got = pread(live->file, (char *)range->buffer + done, range->size - done,
 				    (off_t)(range->address + done));
 
 		live->mem.stats.calls++;
@@ -59,7 +53,7 @@ static int read_file(struct live *live, int file, const struct dt_range *range)
 static ssize_t gather_file(struct live *live, const struct dt_range *ranges, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		int rc = read_file(live, live->file, &ranges[i]);
+		int rc = read_file(live, &ranges[i]);
 
 		if (rc < 0)
 			return i ? (ssize_t)i : rc;
@@ -124,22 +118,10 @@ static size_t count_whole(const struct dt_range *ranges, size_t count, size_t by
 	return n;
 }
 
-/* What cannot be read so is left to the other way, which knows the reason: the memory may be another one by now. */
-static size_t gather_hurried(struct live *live, const struct dt_range *ranges, size_t count)
-{
-	size_t done = 0;
-
-	if (!live->hurry || live->witness < 0 || count > HURRIED)
-		return 0;
-	while (done < count && read_file(live, live->witness, &ranges[done]) == 0)
-		done++;
-	return done;
-}
-
 static ssize_t gather(struct dt_mem *mem, const struct dt_range *ranges, size_t count)
 {
 	struct live *live = (struct live *)mem;
-	size_t done = gather_hurried(live, ranges, count);
+	size_t done = 0;
 
 	while (live->file < 0 && done < count) {
 		size_t batch, whole;
@@ -194,7 +176,6 @@ int dt_mem_open_live(int pid, int proc_dir, struct dt_mem **mem)
 	live->pid = pid;
 	live->proc_dir = proc_dir;
 	live->file = live->witness = -1;
-	live->hurry = false;
 	*mem = &live->mem;
 	return 0;
 }
@@ -205,11 +186,6 @@ void dt_live_watch(struct dt_mem *mem)
 
 	if (live->witness < 0)
 		live->witness = open_file(live);
-}
-
-void dt_live_hurry(struct dt_mem *mem, bool hurry)
-{
-	((struct live *)mem)->hurry = hurry;
 }
 
 /* Nothing is read, and no error given, of memory that has no users. */

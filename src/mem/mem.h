@@ -60,12 +60,6 @@ int dt_mem_open_live(int pid, int proc_dir, struct dt_mem **mem);
 void dt_live_watch(struct dt_mem *live);
 bool dt_live_replaced(struct dt_mem *live, uint64_t address);
 
-/* For the moment after dt_live_watch() in which much is read for the first time, a little at once: it costs half as
- * much, and none of a forked child's pages are copied for it, but permission is not asked for again. Between reads. Not
- * where the memory was another process's (vfork) when it was first watched: it would be read on when this one has
- * execed. */
-void dt_live_hurry(struct dt_mem *live, bool hurry);
-
 /* A recording: ranges given in memory. What they point to is borrowed. For tests and fuzzing. */
 struct dt_recorded_range {
 	uint64_t address;

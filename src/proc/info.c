@@ -172,11 +172,6 @@ bool dt_proc_borrows_memory(const struct dt_proc *proc)
 	       syscall(SYS_kcmp, proc->pid, info.ppid, KCMP_VM, 0, 0) == 0;
 }
 
-bool dt_proc_owns_memory(const struct dt_proc *proc, int parent)
-{
-	return parent > 0 && syscall(SYS_kcmp, proc->pid, parent, KCMP_VM, 0, 0) > 0;
-}
-
 const char *dt_proc_command(const struct dt_proc *proc, struct dt_arena *arena)
 {
 	char text[COMMAND_LIMIT];

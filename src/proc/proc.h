@@ -207,8 +207,6 @@ const char *dt_container_parse(const char *cgroup, struct dt_arena *arena);
 
 /* Does it work in the memory of its parent, as between vfork() and exec()? False where that cannot be told. */
 bool dt_proc_borrows_memory(const struct dt_proc *proc);
-/* Has it surely other memory than its parent? Once that is so it stays so. */
-bool dt_proc_owns_memory(const struct dt_proc *proc, int parent);
 
 /* All pids of the host, ascending. The caller frees *pids. */
 int dt_proc_list(int **pids, size_t *count);

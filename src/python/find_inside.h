@@ -143,9 +143,10 @@ static inline bool dt_find_goes_round(uint64_t *passed, uint64_t address, unsign
 
 /* ---- trail (find_trail.c) ---- */
 
-/* Remembers that Python is in this module of a process, instead of what was remembered before; NULL at first, and where
- * it is not possible. */
 struct dt_find_trail;
+
+/* Remembers that Python is in this module of a process, instead of what was remembered before. *trail is NULL at first,
+ * and afterwards where memory is short or the module has too many mappings. */
 void dt_find_trail_keep(struct dt_find_trail **trail, const struct dt_maps *maps, const struct dt_find_module *module);
 void dt_find_trail_free(struct dt_find_trail *trail);
 

@@ -12,7 +12,8 @@
 #define MOST 16 /* mappings of a module */
 
 struct dt_find_trail {
-	struct dt_map list[1 + MOST]; /* the lowest one of the process, then those of the module */
+	struct dt_map list[2 + MOST]; /* the lowest one of the process, those of the module, and what follows them: the
+				       * part of its data that is in no file */
 	size_t count;
 	struct dt_find_module module; /* within the list */
 };
@@ -38,6 +39,7 @@ static bool add(struct dt_find_trail *trail, const struct dt_map *map)
 
 void dt_find_trail_keep(struct dt_find_trail **trail, const struct dt_maps *maps, const struct dt_find_module *module)
 {
+	const struct dt_map *bss = module->last + 1, *end = maps->maps + maps->count;
 	size_t last = (size_t)(module->last - module->first);
 	bool kept;
 
@@ -48,6 +50,8 @@ void dt_find_trail_keep(struct dt_find_trail **trail, const struct dt_maps *maps
 	kept = add(*trail, maps->maps);
 	for (size_t i = 0; i <= last && kept; i++)
 		kept = add(*trail, &module->first[i]);
+	if (kept && bss < end && !bss->inode && bss->start == module->last->end)
+		kept = add(*trail, bss);
 	(*trail)->module = (struct dt_find_module){.first = &(*trail)->list[1], .last = &(*trail)->list[1 + last]};
 	if (kept)
 		return;

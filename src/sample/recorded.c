@@ -255,6 +255,7 @@ int dt_recorder_meet(struct dt_recorder *r, const struct dt_walk *walk, const st
 	bool changed = look != NULL;
 
 	dt_recorder_touch_all(r);
+	r->touched_before.few = false; /* places are other ones from here on */
 	r->marked = 0;
 	for (size_t i = 0; i < walk->thread_count; i++) {
 		const struct dt_walk_thread *from = &walk->threads[i];

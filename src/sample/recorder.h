@@ -191,8 +191,8 @@ struct dt_touched {
 	bool few; /* it has all that are meant; else that may be any */
 };
 
-/* Those that may be another than they were told after the look before the last one. False: any may. Whoever changes one
- * of them in a way that is to be told calls dt_recorder_forget(). */
+/* Threads that may differ from what was told after the look before this one. False: any may. Each look has to be told,
+ * or dt_recorder_forget() called; so has it by whoever changes one of them in a way that is to be told. */
 bool dt_recorder_changed(const struct dt_recorder *recorder, struct dt_touched *changed);
 
 /* The threads of the last look, in the order of their serials. */

@@ -220,10 +220,12 @@ static int attempt(struct dt_sampler *s, enum dt_verdict *verdict)
 	*verdict = DT_AGAIN;
 	if (rc < 0)
 		return rc;
-	/* Threads of a process are not all that may change what we see, if its memory is another's as well, and without a
-	 * count nothing else tells. */
-	if (!s->suspects.counted && dt_proc_borrows_memory(s->proc))
+	/* If its memory is another process's as well, threads of that one may change what we see; where the GIL is not
+	 * counted nothing would show it. */
+	if (!s->suspects.counted && dt_proc_borrows_memory(s->proc)) {
+		nap();
 		return -EAGAIN;
+	}
 	/* The first look at a program is the slow one: names, lines and pages are not known. It is made while nothing
 	 * is held, and it teaches the ids of threads before 3.11. */
 	if (!s->warm && (s->suspects.running || untold(s))) {

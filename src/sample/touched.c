@@ -18,6 +18,8 @@ void dt_recorder_touch(struct dt_recorder *r, const struct dt_recorded *thread)
 {
 	uint32_t place = (uint32_t)(thread - r->threads);
 
+	if (!r->touched.few)
+		return;
 	for (size_t i = 0; i < r->touched.count; i++)
 		if (r->touched.list[i] == place)
 			return;

@@ -4,6 +4,8 @@
  *     PID ok VERSION FOUND_BY RUNTIME LIBRARY [newer]
  *     PID CODE MESSAGE | HINT
  *
+ * With --spans first the first line ends with the bounds of the code and of the data in which threads wait for the GIL.
+ *
  * With --likely first: "PID likely" or "PID unlikely". With --cached one cache serves all of them. With --times N each
  * is looked for N times, and every different line is printed once.
  */
@@ -14,6 +16,8 @@
 #include "python/find.h"
 
 #define LINES_MAX 32
+
+static bool spans;
 
 /* Lines that were printed of this process; more kinds than these are a failure in themselves. */
 struct seen {
@@ -51,6 +55,11 @@ static int find(int pid, struct dt_find_cache *cache, char line[4096], struct dt
 		dt_version_text(&python.version, version);
 		snprintf(line, 4096, "ok %s %s %#llx %.3000s%s", version, python.found_by,
 			 (unsigned long long)python.runtime, python.library, python.newer ? " newer" : "");
+		if (spans)
+			snprintf(line + strlen(line), 4096 - strlen(line), " %#llx-%#llx %#llx-%#llx",
+				 (unsigned long long)python.code_start, (unsigned long long)python.code_end,
+				 (unsigned long long)python.variables.wait_start,
+				 (unsigned long long)python.variables.wait_end);
 	}
 	dt_mem_free(mem);
 	dt_proc_release(&proc);
@@ -93,6 +102,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--likely") == 0)
 			ask_likely = true;
+		else if (strcmp(argv[i], "--spans") == 0)
+			spans = true;
 		else if (strcmp(argv[i], "--cached") == 0 && !cache)
 			cache = dt_find_cache_new();
 		else if (strcmp(argv[i], "--times") == 0 && i + 1 < argc && dt_parse_u64(argv[i + 1], 1000000, &times))

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from builds import copy_of, strip
 from harness import BUILD, SYSTEM, USABLE, children, each, need_program, process_state, target, wait_for
 
 FIND = BUILD / "tests" / "hammer" / "find"
@@ -26,18 +27,31 @@ def family(program):
                                    "the children are there")]
 
 
+def found_alike(*programs):
+    families = [family(program) for program in programs]
+    behind = [pid for pids in families for pid in pids]
+    mixed = [pid for pids in zip(*families, strict=True) for pid in pids]
+    for pids in (behind, mixed):
+        alone = found(pids, "--spans")
+        assert all(said.startswith("ok ") for said in alone), alone
+        assert found(pids, "--spans", "--cached") == alone
+        assert found(pids, "--likely", "--cached") == ["likely"] * len(pids)
+
+
 @each(USABLE)
 def test_relatives_are_found_as_strangers_are(python):
     with target(python, "family.py", COUNT) as one, target(python, "family.py", COUNT) as other, \
             target(SYSTEM, "family.py", COUNT) as third:
-        families = [family(one), family(other), family(third)]
-        behind = [pid for pids in families for pid in pids]
-        mixed = [pid for pids in zip(*families, strict=True) for pid in pids]
-        for pids in (behind, mixed):
-            alone = found(pids)
-            assert all(said.startswith("ok ") for said in alone), alone
-            assert found(pids, "--cached") == alone
-            assert found(pids, "--likely", "--cached") == ["likely"] * len(pids)
+        found_alike(one, other, third)
+
+
+@each([python for python in USABLE if python.version < (3, 7) and not python.root and not python.missing])
+def test_relatives_of_a_stripped_one(python):
+    """What no symbol names is found in all of the library's data, that which is in no file, too."""
+    with copy_of(python) as copy:
+        strip(copy.holder)
+        with copy.start("family.py", COUNT) as one, target(SYSTEM, "family.py", COUNT) as other:
+            found_alike(one, other)
 
 
 @contextlib.contextmanager

@@ -274,6 +274,7 @@ static void single_mappings_are_asked_for(void **state)
 	assert_true(CHANGED(inode, code->inode + 1));
 	assert_true(CHANGED(dev_major, code->dev_major + 1));
 	assert_true(CHANGED(dev_minor, code->dev_minor + 1));
+	assert_true(CHANGED(read, !code->read));
 	assert_true(CHANGED(write, !code->write));
 	assert_true(CHANGED(exec, !code->exec));
 	assert_true(CHANGED(shared, !code->shared));

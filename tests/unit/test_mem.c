@@ -207,41 +207,6 @@ static void test_two_threads_read_at_once(void **state)
 	dt_mem_free(mem);
 }
 
-/* One by one from the file, or in one call: the same is read, and the same is not there. */
-static void test_in_a_hurry(void **state)
-{
-	struct child *child = *state;
-	struct dt_mem_stats before;
-	uint32_t word;
-
-	dt_live_hurry(child->mem, true);
-	check_reads(child->mem); /* nothing is watched: the ordinary way */
-	dt_live_watch(child->mem);
-	check_reads(child->mem);
-	check_many(child->mem);
-	before = dt_mem_stats(child->mem);
-	assert_int_equal(dt_mem_read_u32(child->mem, (uint64_t)(uintptr_t)area, &word), 0);
-	assert_int_equal(dt_mem_stats(child->mem).calls, before.calls + 1);
-	assert_string_equal(dt_mem_stats(child->mem).way, "process_vm_readv");
-	end_child(child);
-	assert_int_equal(dt_mem_read_u32(child->mem, (uint64_t)(uintptr_t)area, &word), -ESRCH);
-}
-
-/* After an exec the file is empty, and the memory of the new program is no reason to believe in an end. */
-static void test_in_a_hurry_after_an_exec(void **state)
-{
-	struct child *child = *state;
-	uint64_t address = (uint64_t)(uintptr_t)area, start = dt_clock_ns();
-	uint32_t word;
-
-	dt_live_watch(child->mem);
-	dt_live_hurry(child->mem, true);
-	assert_int_equal(write(child->hold, "", 1), 1);
-	while (!dt_live_replaced(child->mem, address) && dt_clock_ns() - start < 60 * UINT64_C(1000000000))
-		usleep(1000);
-	assert_int_equal(dt_mem_read_u32(child->mem, 0, &word), -EFAULT);
-}
-
 static void test_an_end_replaces_memory(void **state)
 {
 	struct child *child = *state;
@@ -482,8 +447,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_live, setup, teardown),
 	    cmocka_unit_test(test_two_threads_read_at_once),
-	    cmocka_unit_test_setup_teardown(test_in_a_hurry, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_in_a_hurry_after_an_exec, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_an_end_replaces_memory, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_an_exec_replaces_memory, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_nothing_to_watch, setup, teardown),

@@ -360,37 +360,6 @@ static void a_glance_tells_what_a_stat_file_knows(void **state)
 	dt_proc_release(&proc);
 }
 
-static __attribute__((noreturn)) int await_end(void *unused)
-{
-	(void)unused;
-	for (;;)
-		pause();
-}
-
-/* A child that was forked has its own memory, one between vfork and exec that of its parent; where the parent is not
- * known nothing is sure. */
-static void own_memory_is_told_from_borrowed(void **state)
-{
-	static char stack[65536] __attribute__((aligned(16)));
-	const int flags[] = {SIGCHLD, CLONE_VM | SIGCHLD};
-
-	(void)state;
-	for (size_t i = 0; i < DT_COUNT(flags); i++) {
-		int pid = clone(await_end, stack + sizeof(stack), flags[i], NULL);
-		struct dt_proc proc;
-
-		assert_true(pid > 0);
-		assert_int_equal(dt_proc_open(pid, &proc), 0);
-		assert_int_equal(dt_proc_owns_memory(&proc, getpid()), i == 0);
-		assert_int_equal(dt_proc_borrows_memory(&proc), i == 1);
-		assert_false(dt_proc_owns_memory(&proc, 0));
-		assert_false(dt_proc_owns_memory(&proc, INT32_MAX));
-		dt_proc_release(&proc);
-		kill(pid, SIGKILL);
-		assert_int_equal(waitpid(pid, NULL, 0), pid);
-	}
-}
-
 static void a_command_is_joined(void **state)
 {
 	struct dt_arena arena;
@@ -528,7 +497,6 @@ int main(void)
 	    cmocka_unit_test(this_process_is_described),
 	    cmocka_unit_test(cpu_time_is_told_by_the_clock_of_the_process),
 	    cmocka_unit_test(a_glance_tells_what_a_stat_file_knows),
-	    cmocka_unit_test(own_memory_is_told_from_borrowed),
 	    cmocka_unit_test(a_command_is_joined),
 	    cmocka_unit_test(an_ended_process_is_noticed),
 	    cmocka_unit_test(the_host_is_listed),
