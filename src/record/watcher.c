@@ -27,7 +27,7 @@
 #define CALLED_RATE 50.0 /* below, who calls would wait for too long */
 #define SEAT_FEW    5    /* or, in a second, after so few */
 #define SUMS_NS     UINT64_C(50000000)
-#define SEAT_LATE   5 /* one in so many may be late */
+#define SEAT_LATE   5 /* one in so many may be late, or beyond a perch */
 #define ASK_NS      UINT64_C(100000000)
 #define END_NS      UINT64_C(3000000000) /* in which a round is over, whatever happens */
 
@@ -232,17 +232,29 @@ static void watch_slice(struct dt_watcher *w)
 		w->seating.last_ns = 0;
 }
 
+/* Has the only process run with such a priority in this round? Nothing of that is seen in a perch, on whichever CPU we
+ * sit. */
+static bool is_beyond(const struct dt_watcher *w)
+{
+	return w->subjects && !w->subjects->next && dt_recorder_real_time(w->subjects->recorder);
+}
+
 /* The same is true of the lowest real-time priority where the target has a higher one. */
 static void watch_fifo(struct dt_watcher *w)
 {
-	uint64_t rounds = w->tally.rounds - w->watched_rounds, late = w->tally.late - w->watched_late;
+	uint64_t rounds = w->tally.rounds - w->watched_rounds, late = w->tally.late - w->watched_late, beyond;
+	bool met;
 
+	w->beyond_rounds += is_beyond(w);
 	if (rounds < SEAT_ROUNDS && (rounds < SEAT_FEW || dt_clock_ns() < w->watched_ns + NS_PER_S))
 		return;
+	beyond = w->beyond_rounds;
+	met = met_real_time(w) || beyond;
 	w->watched_ns = dt_clock_ns();
 	w->watched_rounds = w->tally.rounds;
 	w->watched_late = w->tally.late;
-	if (met_real_time(w) && late * SEAT_LATE >= rounds)
+	w->beyond_rounds = 0;
+	if (met && DT_MAX(late, beyond) * SEAT_LATE >= rounds)
 		dt_seat_lower(&w->seat, DT_SEAT_BESIDE,
 			      "the target has a real-time priority, and kept us from its CPU");
 }

@@ -49,10 +49,11 @@ struct dt_watcher {
 	struct dt_subject *subjects; /* that are looked at */
 	struct dt_instants instants;
 	uint64_t watched_rounds, watched_late, watched_ns; /* of the tally, when the seat was last judged, and when */
-	uint64_t took_ns;                                  /* by the last round, of CPU time */
-	uint64_t since_ns;                                 /* of the time before, the next round tells nothing */
-	uint64_t told_ns;                                  /* when the sums were told */
-	uint64_t slept_ns;                                 /* when the last sleep began */
+	uint64_t beyond_rounds; /* since then: one process, which ran with a real-time priority */
+	uint64_t took_ns;       /* by the last round, of CPU time */
+	uint64_t since_ns;      /* of the time before, the next round tells nothing */
+	uint64_t told_ns;       /* when the sums were told */
+	uint64_t slept_ns;      /* when the last sleep began */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what wakes it before its instant: */
 	pthread_cond_t called;
