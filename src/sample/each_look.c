@@ -42,6 +42,7 @@ struct pass {
 	bool away;   /* somebody runs elsewhere */
 	bool moved;  /* somebody does not stand, or did not until the end */
 	bool failed; /* a thread state that is not what it was */
+	bool anew;   /* one that is another thread's than when all were met, its maker's mostly: they are met again */
 	bool begun;  /* what stacks took the last time was fetched */
 };
 
@@ -151,6 +152,7 @@ static bool read_one(struct pass *p, struct one *one)
 	if (one->walk.ident == one->thread->ident && one->walk.native == one->thread->native)
 		return true;
 	dt_recorder_refresh(r);
+	p->anew = true;
 	return false;
 }
 
@@ -469,6 +471,18 @@ static bool begin(struct pass *p)
 	return p->list != NULL;
 }
 
+/* What was seen so far is not kept: whoever meets all threads goes another way perhaps, and gives its memory back. */
+static void begin_anew(struct dt_recorder *r)
+{
+	dt_recorder_forget(r);
+	for (size_t i = 0; i < r->count; i++) {
+		r->threads[i].seen = r->threads[i].fresh = false;
+		r->threads[i].frames = NULL;
+		r->threads[i].frame_count = 0;
+	}
+	r->going_on = false;
+}
+
 enum dt_attempt dt_each_look(struct dt_recorder *r, const struct dt_moment *moment, bool last, enum dt_taken *taken)
 {
 	struct pass p = {.r = r, .moment = moment, .last = last};
@@ -493,6 +507,10 @@ enum dt_attempt dt_each_look(struct dt_recorder *r, const struct dt_moment *mome
 	for (size_t i = 0; p.away && (moment->stop || moment->agree) && !r->replaced && i < r->count; i++)
 		if (!r->threads[i].seen && r->threads[i].tid && dt_clock_ns() < moment->late_ns)
 			look_at_running(&p, &r->threads[i]);
+	if (p.anew && !r->replaced) {
+		begin_anew(r);
+		return DT_ATTEMPT_AGAIN;
+	}
 	if (p.failed)
 		return DT_ATTEMPT_HARD;
 	if (r->replaced)
