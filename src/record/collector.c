@@ -140,7 +140,7 @@ static int close_run(struct dt_collector *c, const struct collected_process *pro
 	    .start_ns = thread->since_ns,
 	    .wall_ns = process->now_ns - thread->since_ns,
 	    .cpu_ns = thread->cpu_ns,
-	    .samples = (uint32_t)(process->rounds - thread->since_rounds),
+	    .samples = (uint32_t)(process->looks - thread->since_looks),
 	    .thread = thread->id,
 	    .stack = thread->stack,
 	    .call = thread->call,
@@ -149,7 +149,7 @@ static int close_run(struct dt_collector *c, const struct collected_process *pro
 	};
 
 	thread->since_ns = process->now_ns;
-	thread->since_rounds = process->rounds;
+	thread->since_looks = process->looks;
 	thread->cpu_ns = 0;
 	return thread->open && run.samples ? dt_profile_add_run(c->profile, &run) : 0;
 }
@@ -304,6 +304,7 @@ static int collect_round(struct dt_collector *c, struct collected_process *proce
 	process->now_ns = message->to_ns;
 	process->seen_ns = message->at_ns;
 	process->rounds++;
+	process->looks += !message->rest;
 	return rc;
 }
 

@@ -7,12 +7,12 @@
 
 struct collected_thread {
 	uint32_t serial;
-	uint32_t id;                     /* in the profile */
-	uint32_t stack;                  /* in the profile */
-	uint32_t call;                   /* string */
-	uint64_t since_ns, since_rounds; /* of the process, when the open run began */
-	uint64_t cpu_ns;                 /* spent in it */
-	uint64_t owed_ns;                /* spent since it was last met running, and met blocked */
+	uint32_t id;                    /* in the profile */
+	uint32_t stack;                 /* in the profile */
+	uint32_t call;                  /* string */
+	uint64_t since_ns, since_looks; /* of the process, when the open run began */
+	uint64_t cpu_ns;                /* spent in it */
+	uint64_t owed_ns;               /* spent since it was last met running, and met blocked */
 	uint8_t state, flags;
 	bool open;
 	bool other; /* its entry is for one thread after the other */
@@ -24,6 +24,7 @@ struct collected_process {
 	uint64_t now_ns;       /* end of its last round */
 	uint64_t seen_ns;      /* when the look of that was: time up to then may not have been told yet */
 	uint64_t rounds;       /* so far */
+	uint64_t looks;        /* of them: the others tell of time alone */
 	bool behind;           /* its time began as far behind the clock as it ends */
 	uint32_t *functions;   /* of code ids, from the oldest on; 0: the profile had no room for it */
 	size_t function_count; /* ids there is room for */

@@ -97,6 +97,11 @@ uint64_t dt_instants_next(struct dt_instants *in, uint64_t due_ns, uint64_t now_
 	return now_ns + (uint64_t)(in->period_ns * in->distance[in->next]);
 }
 
+uint64_t dt_instants_half(const struct dt_instants *in)
+{
+	return in->told_ns + in->put_off_ns / 2;
+}
+
 void dt_instants_put_off(struct dt_instants *in, uint64_t by_ns)
 {
 	in->put_off_ns += by_ns;

@@ -38,7 +38,10 @@ void dt_instants_begin(struct dt_instants *instants, uint64_t now_ns);
 /* The instant after due_ns. One that has passed already while we looked is left out, unless that was only just. */
 uint64_t dt_instants_next(struct dt_instants *instants, uint64_t due_ns, uint64_t now_ns);
 
-/* The next look, and all after it, are to come later than was planned: it stands for that time as well. */
+/* The next look, and all after it, are to come later than was planned. That time is told, too: half of it belongs to
+ * the look before, half to the next one. Who is rested from is in a state of its own (a thread that is new takes long
+ * to look at), and the next look would mostly find another one. Until when that first half goes on. */
+uint64_t dt_instants_half(const struct dt_instants *instants);
 void dt_instants_put_off(struct dt_instants *instants, uint64_t by_ns);
 
 /* A look has taken place: when it was due, when it really was, and was that so much later that the plan is lost? Up to

@@ -72,6 +72,7 @@ struct dt_message_round {
 			     the first one: where the time of the process begins */
 	uint64_t to_ns;   /* what the look stands for ends there */
 	uint64_t at_ns;   /* the look itself: nobody knows more than that; all since the recording began */
+	bool rest; /* time in which nobody looked, and a part of which is still the last look's: no look of its own */
 };
 
 #endif

@@ -322,13 +322,14 @@ uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
 	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
 	struct dt_subject **link = &w->subjects;
-	uint64_t since_ns, told_ns;
+	uint64_t since_ns, half_ns, told_ns;
 	bool home, late = m.woke_ns > m.late_ns, lost = m.woke_ns > due_ns + LONG_NS;
 
 	m.punctual = is_punctual(w, due_ns, m.woke_ns);
 	w->got_up = false;
 	w->tally.rounds++;
 	w->tally.late += late;
+	half_ns = dt_instants_half(&w->instants);
 	told_ns = dt_instants_told(&w->instants, due_ns, m.woke_ns, lost);
 	note_gap(w, due_ns, m.woke_ns);
 	since_ns = w->since_ns;
@@ -346,7 +347,11 @@ uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 
 		if (subject->code == 0) {
 			dt_subject_tell(subject, w->ring,
-					&(struct dt_span){w->began_ns, since_ns, told_ns, DT_MAX(m.woke_ns, told_ns)},
+					&(struct dt_span){.began_ns = w->began_ns,
+							  .since_ns = since_ns,
+							  .to_ns = told_ns,
+							  .half_ns = half_ns,
+							  .at_ns = DT_MAX(m.woke_ns, told_ns)},
 					&w->tally);
 			next = next_of(&m, subject, home);
 		}

@@ -1,7 +1,8 @@
 /* CPU time of threads that were not met: see strays.h. */
 #include "record/strays.h"
 
-#define ASK_NS UINT64_C(100000000)
+#define ASK_NS   UINT64_C(100000000)
+#define DOUBT_NS UINT64_C(200000000) /* so long a thread that is not known is no thread of Python */
 
 static bool may_have(const struct dt_recorded *thread)
 {
@@ -25,22 +26,34 @@ void dt_strays_give(struct dt_strays *strays, struct dt_recorded *threads, size_
 	}
 }
 
-/* Where not all threads are known nothing is concluded of the time until they are. Where no thread that is known has
- * spent anything none has begun another one. */
-void dt_strays_note(struct dt_strays *strays, struct dt_recorder *recorder, uint64_t told_ns, uint64_t now_ns)
+/* Not all threads are known: nothing is concluded for now, and of the time until they are if that takes long. */
+static void doubt(struct dt_strays *strays, uint64_t now_ns)
 {
+	if (!strays->doubt_ns)
+		strays->doubt_ns = now_ns;
+	if (now_ns - strays->doubt_ns >= DOUBT_NS)
+		strays->based = false;
+}
+
+/* Where no thread that is known has spent anything none has begun another one. */
+void dt_strays_note(struct dt_strays *strays, struct dt_recorder *recorder, bool come_and_go, uint64_t told_ns,
+		    uint64_t now_ns)
+{
+	bool soon = strays->based && (come_and_go || strays->doubt_ns);
 	uint64_t clock_ns, known_ns;
 
 	strays->known_ns += told_ns;
-	if (strays->based && (now_ns < strays->asked_ns + ASK_NS || strays->known_ns == strays->asked_known_ns))
+	if ((!soon && now_ns < strays->asked_ns + ASK_NS) ||
+	    (strays->based && strays->known_ns == strays->asked_known_ns))
 		return;
 	strays->asked_ns = now_ns;
 	strays->asked_known_ns = strays->known_ns;
 	known_ns = strays->known_ns + strays->owed_ns;
 	if (!dt_recorder_spent(recorder, &clock_ns)) {
-		strays->based = false;
+		doubt(strays, now_ns);
 		return;
 	}
+	strays->doubt_ns = 0;
 	if (!strays->based)
 		strays->base_ns = clock_ns - known_ns; /* may be below zero: only the difference counts */
 	else if ((int64_t)(clock_ns - strays->base_ns - known_ns) > 0)

@@ -102,7 +102,8 @@ int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, stru
 struct dt_span {
 	uint64_t began_ns; /* when the recording did */
 	uint64_t since_ns, to_ns;
-	uint64_t at_ns; /* when the look took place */
+	uint64_t half_ns; /* until then it is as the last look found it */
+	uint64_t at_ns;   /* when the look took place */
 };
 
 /* What it is at before its first instant: up to told_ns (all else is told up to then, dt_instants) it has the time that

@@ -346,7 +346,7 @@ static bool settle(struct dt_subject *subject, struct dt_ring *ring, bool good, 
 		return false;
 	}
 	dt_ring_publish(ring);
-	dt_strays_note(&subject->strays, subject->recorder, spent_ns, at_ns);
+	dt_strays_note(&subject->strays, subject->recorder, !changed->few, spent_ns, at_ns);
 	if (!changed->few)
 		remember(subject, threads, count);
 	return true;
@@ -445,6 +445,21 @@ bool dt_subject_begin(struct dt_subject *subject, struct dt_ring *ring, uint64_t
 	return true;
 }
 
+/* A part of the time since the last look is still that one's. */
+static bool tell_rest(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span, uint64_t to_ns)
+{
+	uint64_t half_ns = DT_MIN(span->half_ns, to_ns);
+
+	if (half_ns <= subject->last_ns)
+		return true;
+	if (!tell_round(subject, ring,
+			&(struct dt_message_round){
+			    .to_ns = half_ns - span->began_ns, .at_ns = half_ns - span->began_ns, .rest = true}))
+		return false;
+	subject->rounds++;
+	return true;
+}
+
 bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const struct dt_span *span,
 		     struct dt_tally *tally)
 {
@@ -453,6 +468,7 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	/* It may have come from another thread, which was further. */
 	uint64_t to_ns = DT_MAX(span->to_ns, missing ? since_ns : subject->last_ns);
 	struct dt_touched changed = {.few = false};
+	uint32_t rounds = subject->rounds;
 	size_t count;
 	struct dt_recorded *threads = dt_recorder_threads(subject->recorder, &count);
 	bool good;
@@ -460,14 +476,17 @@ bool dt_subject_tell(struct dt_subject *subject, struct dt_ring *ring, const str
 	if (missing)
 		subject->strays.known_ns += forget_spent(threads, count, &changed);
 	dt_strays_give(&subject->strays, threads, count);
-	good = tell_threads(subject, ring, false, &changed) &&
+	good = (missing || !subject->last_ns || tell_rest(subject, ring, span, to_ns)) &&
+	       tell_threads(subject, ring, false, &changed) &&
 	       tell_round(subject, ring,
 			  &(struct dt_message_round){.from_ns = missing ? since_ns - span->began_ns : 0,
 						     .to_ns = to_ns - span->began_ns,
 						     .at_ns = span->at_ns - span->began_ns});
 	count_round(subject, tally);
-	if (!settle(subject, ring, good, &changed, span->at_ns, tally))
+	if (!settle(subject, ring, good, &changed, span->at_ns, tally)) {
+		subject->rounds = rounds;
 		return false;
+	}
 	subject->rounds++;
 	subject->last_ns = to_ns;
 	subject->since_ns = 0;

@@ -74,12 +74,14 @@ static void add_all(struct dt_watcher *w, struct dt_subject *list)
  * get on. */
 static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 {
-	uint64_t now = dt_clock_ns(), next = dt_instants_next(&w->instants, due_ns, now), rested = next;
+	uint64_t next = dt_instants_next(&w->instants, due_ns, dt_clock_ns()), rest_ns = 0;
 
+	/* Behind the rest the next instant is as far as ever: at its end it would mostly be there already, and find
+	 * what comes so long after a look like this. */
 	if (w->seat.kind != DT_SEAT_BESIDE && w->took_ns * LONG_PART * w->options.rate > NS_PER_S)
-		rested = DT_MAX(next, now + PERCH_REST * w->took_ns);
-	dt_instants_put_off(&w->instants, rested - next);
-	return rested;
+		rest_ns = PERCH_REST * w->took_ns;
+	dt_instants_put_off(&w->instants, rest_ns);
+	return next + rest_ns;
 }
 
 static bool is_called(struct dt_watcher *w)

@@ -344,6 +344,44 @@ def test_cpu_time(python):
         assert abs(one["cpu_use"] - one["cpu_use_truth"]) <= STATE_POINTS, f"{label}: {one}"
 
 
+LIVES = ["long_life", "brief_life"]
+LIFE_SECONDS = size(2, 40)
+
+
+@alone
+@each([python for python in TIMED if python.version[:2] >= (3, 7)])
+@limit(3600)
+def test_threads_that_live_for_some_milliseconds(python):
+    """The first look at a thread is the hardest, and it may be the only one. It must not be rarer for that, nor must what
+    comes after it have its time; and CPU time that no look has met belongs to such threads."""
+    rows = ["| ms of life | Hz | wall, truth % | seen % | CPU, truth % | seen % | of all CPU time of both | standard error, points | "
+            "unseen % | rung | stolen % |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+    found = []
+    for rate in (1000, 100):
+        def take(rate=rate):
+            with target(python, "brief_threads.py", 0.003, 0.001) as program:
+                truth, one = run_shares([program], LIVES, rate=rate, seconds=LIFE_SECONDS)
+            one["told"] = truth
+            return one
+        one = undisturbed(take)
+        long_wall, brief_wall, long_cpu, brief_cpu = one["told"]
+        lives = {kind: [one["functions"][name][kind] for name in LIVES] for kind in ("wall", "cpu")}
+        truth = share(long_wall, long_wall + brief_wall), share(long_cpu, long_cpu + brief_cpu)
+        seen = share(lives["wall"][0], sum(lives["wall"])), share(lives["cpu"][0], sum(lives["cpu"]))
+        kept = share(sum(lives["cpu"]) / 1e9, long_cpu + brief_cpu)
+        error = standard_error(truth[0], (long_wall + brief_wall) * rate)
+        unseen = share(one["unseen"]["wall"], one["all"]["wall"])
+        found.append((rate, truth, seen, kept, error, unseen, one))
+        rows.append(f"| 3 / 1 | {rate} | {truth[0]:.1f} | {seen[0]:.1f} | {truth[1]:.1f} | {seen[1]:.1f} | {kept:.1f} | {error:.1f} | "
+                    f"{unseen:.1f} | {one['rung']} | {one['stolen']:.1f} |")
+    record_figure(f"Truth of time, brief threads, {python.label}", "\n".join(rows))
+    for rate, truth, seen, kept, error, unseen, one in found:
+        allowed = max(size(8, 1), size(4, 3) * error) + unseen
+        assert abs(truth[0] - seen[0]) <= allowed, f"wall at {rate} Hz: {truth}, seen {seen}: {one}"
+        assert abs(truth[1] - seen[1]) <= allowed + size(4, 1), f"CPU at {rate} Hz: {truth}, seen {seen}: {one}"
+        assert kept > size(70, 88), f"{rate} Hz: {kept} % of the CPU time: {one}"
+
+
 PARTS = ["part_long", "part_middle", "part_short"]
 PART_SECONDS = size(1.2, 48)
 TICKS = 250  # a second; some kernels have 100, others 1000

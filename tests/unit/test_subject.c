@@ -309,7 +309,8 @@ static void test_gap(void **state)
 	for (size_t i = 0; i < THREADS; i++)
 		f->threads[i].spent_ns = 900 * MS;
 	f->now += 1000 * MS;
-	assert_true(dt_subject_tell(&f->subject, f->ring, &(struct dt_span){0, f->now - 10 * MS, f->now}, &f->tally));
+	assert_true(dt_subject_tell(&f->subject, f->ring,
+				    &(struct dt_span){.since_ns = f->now - 10 * MS, .to_ns = f->now}, &f->tally));
 	dt_recorder_begin(&f->recorder);
 	assert_true(tell(f));
 	collect(f);
@@ -323,6 +324,35 @@ static void test_gap(void **state)
 
 		assert_true(run->start_ns + run->wall_ns <= 10 * MS || run->start_ns >= 1000 * MS);
 	}
+}
+
+/* A part of the time in which nobody looked is that of the look before, and no sample of its own. */
+static void test_rest(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	before = f->now;
+	dt_recorder_begin(&f->recorder);
+	for (size_t i = 0; i < THREADS; i++) {
+		dt_recorder_touch(&f->recorder, &f->threads[i]);
+		f->threads[i].state = DT_STATE_RUNNING;
+	}
+	f->now += 40 * MS;
+	assert_true(dt_subject_tell(&f->subject, f->ring,
+				    &(struct dt_span){.to_ns = f->now, .half_ns = before + 15 * MS, .at_ns = f->now},
+				    &f->tally));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++) {
+		const struct dt_profile_run *run = &dt_profile_runs(f->profile)[i];
+
+		assert_int_equal(run->samples, 1);
+		assert_int_equal(run->wall_ns, run->state == DT_STATE_RUNNING ? 25 * MS : before + 15 * MS);
+	}
+	assert_int_equal(f->tally.samples, 2 * THREADS);
 }
 
 static size_t samples_of(const struct fixture *f, uint32_t thread)
@@ -361,8 +391,8 @@ static void test_late(void **state)
 	collect(f);
 	look_same(f);
 	f->now += 10 * MS;
-	assert_true(
-	    dt_subject_tell(&f->subject, f->ring, &(struct dt_span){0, 0, f->now, f->now + 15 * MS}, &f->tally));
+	assert_true(dt_subject_tell(&f->subject, f->ring, &(struct dt_span){.to_ns = f->now, .at_ns = f->now + 15 * MS},
+				    &f->tally));
 	collect(f);
 	assert_int_equal(dt_collector_leave(f->collector, 2, f->now), 0);
 	for (uint32_t i = 1; i <= THREADS; i++) {
@@ -574,6 +604,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_lost_spent, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_few, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_few_lost, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_rest, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
