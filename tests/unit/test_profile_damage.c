@@ -386,7 +386,7 @@ static void test_versions(void **state)
 	assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), DT_EUNSUPPORTED);
 	assert_string_equal(err.message,
 			    "bad.darter was written by a newer darter: its format is version 2.0, this one "
-			    "reads 1.2");
+			    "reads 1.3");
 	assert_string_equal(err.hint, "read it with the darter that wrote it, or a later one");
 	assert_int_equal(read_bytes("{\"$schema\": 1}", 14, &profile, &file, &err), DT_ERUNTIME);
 	assert_string_equal(err.message, "bad.darter is not a recording of darter");
