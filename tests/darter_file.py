@@ -8,7 +8,7 @@ from harness import need_program
 
 MAGIC, BLOCK = b"\x89darter\n", b"\xd7DBK"
 DATA, LAST = 1, 2
-STRINGS, FUNCTIONS, LOCATIONS, STACKS, PROCESSES, THREADS, RUNS, META = range(1, 9)
+STRINGS, FUNCTIONS, LOCATIONS, STACKS, PROCESSES, THREADS, RUNS, META, ORIGINS = range(1, 10)
 MASK = 2**64 - 1
 P1, P2, P3, P4, P5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
 
@@ -89,9 +89,9 @@ class Recording:
 
     def __init__(self, data):
         self.strings, self.functions, self.locations, self.stacks = {0: b""}, {}, {}, {0: ()}
-        self.processes, self.threads, self.runs, self.meta = {}, {}, [], None
+        self.processes, self.threads, self.runs, self.meta, self.origins = {}, {}, [], None, {}
         self.packings = []
-        magic, major, _, _, key, own = struct.unpack_from("<8sHHIQQ", data)
+        magic, major, self.minor, _, key, own = struct.unpack_from("<8sHHIQQ", data)
         assert magic == MAGIC and major == 1 and own == xxh64(data[:24], 0)
         at, last, numbers = 32, None, itertools.count()
         while at < len(data):
@@ -112,7 +112,7 @@ class Recording:
     def sections(self, payload):
         readers = {STRINGS: self.get_strings, FUNCTIONS: self.get_functions, LOCATIONS: self.get_locations,
                    STACKS: self.get_stacks, PROCESSES: self.get_processes, THREADS: self.get_threads,
-                   RUNS: self.get_runs, META: self.get_meta}
+                   RUNS: self.get_runs, META: self.get_meta, ORIGINS: self.get_origins}
         before = 0
         while payload.more():
             kind = payload.varint()
@@ -185,9 +185,15 @@ class Recording:
             self.meta += (self.strings[content.varint()], content.varint())
             self.meta += (content.varint(),) if content.more() else (0,)
 
+    def get_origins(self, content):
+        count = content.varint()
+        for number, *origin in zip(content.changes(count), content.column(count), content.column(count)):
+            assert number in self.processes
+            self.origins[number] = tuple(origin)
+
     def lines(self):
         """As tests/hammer/recording prints them."""
-        yield from (line("process", process) for _, process in sorted(self.processes.items()))
+        yield from (line("process", (*process, *self.origins[number])) for number, process in sorted(self.processes.items()))
         yield from (line("thread", thread) for _, thread in sorted(self.threads.items()))
         yield from (line("run", (*run[:-1], *itertools.chain(*run[-1]))) for run in self.runs)
         yield line("meta", self.meta)

@@ -306,6 +306,23 @@ static _Noreturn void leave(struct dt_record_run *run)
 	_exit(DT_EXIT_FAILED);
 }
 
+/* Of a part of a rotation in which nobody could be looked at no file is made: with --keep it would push out one that
+ * has something in it. */
+static bool is_idle_part(const struct dt_record_run *run, const struct dt_record_status *status, bool last)
+{
+	return run->command->rotate > 0 && !status->samples && (!last || run->file_count);
+}
+
+static void drop_part(struct dt_record_run *run, bool last)
+{
+	if (last)
+		dt_record_tell(run,
+			       "since %s there was no Python that could be looked at: no file is made of that time",
+			       run->files[run->file_count - 1]);
+	dt_signals_not_at_once();
+	dt_data_remove(&run->data);
+}
+
 /* Ends a recording and makes its result; with the summary if it is the last one. */
 void dt_record_finish(struct dt_record_run *run, bool last)
 {
@@ -318,10 +335,14 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 	dt_record_status(run->recording, &status);
 	if (status.holds)
 		leave(run);
-	if (last) {
+	if (last)
 		dt_record_tend(run->recording, 0, dt_record_member_ended, run, NULL);
-		summarize(run);
+	if (whole && is_idle_part(run, &status, last)) {
+		drop_part(run, last);
+		return;
 	}
+	if (last)
+		summarize(run);
 	if (run->to_stdout)
 		code = write_stdout(run, &err);
 	else if (is_written(run, NULL))

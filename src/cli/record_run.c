@@ -154,18 +154,30 @@ static bool has_old_output(const struct dt_record_run *run)
 	return run->output && !run->data.final && !dt_result_special(run->output) && access(run->output, F_OK) == 0;
 }
 
-/* Who finds a file under the name of the output must not take it for a result of this run. */
-static void hint_old_output(const struct dt_record_run *run, struct dt_error *err)
+static const char *why_nothing(const struct dt_record_run *run)
 {
-	if (has_old_output(run))
-		dt_hint(err, "'%.400s' is from before, and is left as it was", run->output);
+	if (!strcmp(run->reason, "ended"))
+		return "the processes ended";
+	if (run->command->wait && !run->picks.count)
+		return "no process matched before the waiting was ended";
+	return "it ended before a process could be looked at";
 }
 
-/* It is an error, which is told in any case; the exit code of a program stays its own. */
+/* It is an error, which is told in any case; the exit code of a program stays its own. Where it was told of a process
+ * why it is not recorded, that is the reason. Who finds a file under the name of the output must not take it for a
+ * result of this run. */
 static void tell_nothing(struct dt_record_run *run)
 {
+	static const char old[] = "'%.400s' is from before, and is left as it was";
 	struct dt_error err = run->pending.error;
+	bool told = !run->command->program && !run->pending.pid && run->failures.first;
 
+	if (told && has_old_output(run)) {
+		dt_fail(&err, run->failures.first, old, run->output);
+		dt_report(run->common, &err);
+	}
+	if (told)
+		return;
 	if (run->command->program)
 		dt_fail(&err, DT_ENOTFOUND,
 			"nothing was recorded: no Python was found in '%.400s', or it ended before it could be looked "
@@ -173,14 +185,13 @@ static void tell_nothing(struct dt_record_run *run)
 			run->command->program[0],
 			run->arriving.children ? "" : "; --children records what it starts, too");
 	else if (!run->pending.pid)
-		dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: %s",
-			strcmp(run->reason, "ended") ? "it ended before a process could be looked at"
-						     : "the processes ended");
-	hint_old_output(run, &err);
-	if (!run->command->program && (run->pending.pid || !run->failures.first))
-		dt_failures_add(&run->failures, run->common, run->pending.pid, &err);
-	else if (run->command->program || has_old_output(run)) /* why was told before */
+		dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: %s", why_nothing(run));
+	if (has_old_output(run))
+		dt_hint(&err, old, run->output);
+	if (run->command->program)
 		dt_report(run->common, &err);
+	else
+		dt_failures_add(&run->failures, run->common, run->pending.pid, &err);
 }
 
 static void tell_end(struct dt_record_run *run)

@@ -214,6 +214,35 @@ static int get_processes(struct file_decoder *decoder, struct file_input in)
 	return 0;
 }
 
+/* From version 1.3 on, behind the records of these processes. What it tells of one that is lost is lost, too. */
+static int get_origins(struct file_decoder *decoder, struct file_input in)
+{
+	uint64_t count = file_get(&in), number = 0;
+	struct file_input numbers, starts, images;
+	int rc = 0;
+
+	if (in.bad || count > file_left(&in))
+		return -EINVAL;
+	numbers = file_get_column(&in, count);
+	starts = file_get_column(&in, count);
+	images = file_get_column(&in, count);
+	if (in.bad)
+		return -EINVAL;
+	for (uint64_t i = 0; i < count && rc == 0; i++) {
+		uint64_t start_ns = file_get(&starts), image = file_get(&images);
+		struct dt_profile_process process;
+		uint32_t id;
+
+		if (!file_ids_find(&decoder->processes, file_get_change(&numbers, &number), &id))
+			continue;
+		process = *dt_profile_process_at(decoder->profile, id);
+		process.start_ns = start_ns;
+		process.image = image;
+		rc = dt_profile_set_process(decoder->profile, id, &process);
+	}
+	return rc;
+}
+
 static int get_threads(struct file_decoder *decoder, struct file_input in)
 {
 	struct file_ids *ids = &decoder->threads;
@@ -320,6 +349,9 @@ int file_decode(struct file_decoder *decoder, const uint8_t *payload, size_t siz
 			break;
 		case FILE_META:
 			rc = get_meta(decoder, section);
+			break;
+		case FILE_ORIGINS:
+			rc = get_origins(decoder, section);
 			break;
 		default: /* of a later version */
 			break;

@@ -19,11 +19,13 @@ void file_encoder_init(struct file_encoder *encoder)
 {
 	*encoder = (struct file_encoder){0};
 	dt_buf_release(&encoder->section);
+	dt_buf_release(&encoder->origins);
 }
 
 void file_encoder_release(struct file_encoder *encoder)
 {
 	dt_buf_release(&encoder->section);
+	dt_buf_release(&encoder->origins);
 	free(encoder->times);
 	free(encoder->ends);
 }
@@ -129,18 +131,47 @@ static bool put_stacks(struct file_encoder *encoder, const struct dt_profile *pr
 	return *done == profile->stacks.count;
 }
 
+/* Is a process to be put, where those up to a number were before? */
+static bool is_due(const struct dt_profile *profile, uint32_t id, uint32_t put)
+{
+	return id > put || profile_process_entry(profile, id)->changed;
+}
+
+/* Where the processes from .. to come from, of those that are due. The section comes behind all others. */
+static void collect_origins(struct file_encoder *encoder, const struct dt_profile *profile, uint32_t from, uint32_t to,
+			    uint32_t put)
+{
+	struct dt_buf *origins = &encoder->origins;
+	uint64_t count = 0, number = 0;
+
+	for (uint32_t id = from; id <= to; id++)
+		count += is_due(profile, id, put);
+	if (!count)
+		return;
+	file_put(origins, count);
+	for (uint32_t id = from; id <= to; id++)
+		if (is_due(profile, id, put))
+			file_put_change(origins, &number, id);
+	for (uint32_t id = from; id <= to; id++)
+		if (is_due(profile, id, put))
+			file_put(origins, dt_profile_process_at(profile, id)->start_ns);
+	for (uint32_t id = from; id <= to; id++)
+		if (is_due(profile, id, put))
+			file_put(origins, dt_profile_process_at(profile, id)->image);
+}
+
 static bool put_processes(struct file_encoder *encoder, const struct dt_profile *profile, struct file_cursor *cursor,
 			  struct dt_buf *out)
 {
 	struct dt_buf *section = &encoder->section;
+	uint32_t from = cursor->looked_processes + 1;
 	size_t count = 0;
 	uint64_t id = 0;
 
 	while (cursor->looked_processes < profile->processes.count && count < ITEMS) {
-		const struct dt_process_entry *entry = profile_process_entry(profile, ++cursor->looked_processes);
-		const struct dt_profile_process *process = &entry->process;
+		const struct dt_profile_process *process = dt_profile_process_at(profile, ++cursor->looked_processes);
 
-		if (cursor->looked_processes <= cursor->processes && !entry->changed)
+		if (!is_due(profile, cursor->looked_processes, cursor->processes))
 			continue;
 		file_put_change(section, &id, cursor->looked_processes);
 		file_put_signed(section, process->pid);
@@ -153,6 +184,7 @@ static bool put_processes(struct file_encoder *encoder, const struct dt_profile 
 		file_put(section, process->ended_ns);
 		count++;
 	}
+	collect_origins(encoder, profile, from, cursor->looked_processes, cursor->processes);
 	cursor->processes = DT_MAX(cursor->processes, cursor->looked_processes);
 	if (count)
 		end_section(encoder, out, FILE_PROCESSES);
@@ -319,6 +351,7 @@ static void put_meta(struct file_encoder *encoder, const struct dt_profile *prof
 void file_encode(struct file_encoder *encoder, const struct dt_profile *profile, struct file_cursor *cursor,
 		 struct dt_buf *out)
 {
+	dt_buf_clear(&encoder->origins);
 	if (put_strings(encoder, profile, &cursor->strings, out) && out->length < FULL &&
 	    put_functions(encoder, profile, &cursor->functions, out) && out->length < FULL &&
 	    put_locations(encoder, profile, &cursor->locations, out) && out->length < FULL &&
@@ -328,5 +361,10 @@ void file_encode(struct file_encoder *encoder, const struct dt_profile *profile,
 	    put_runs(encoder, profile, &cursor->runs, out) && !cursor->meta) {
 		put_meta(encoder, profile, out);
 		cursor->meta = true;
+	}
+	if (encoder->origins.length || encoder->origins.failed) {
+		dt_buf_append(&encoder->section, encoder->origins.data, encoder->origins.length);
+		encoder->failed |= encoder->origins.failed;
+		end_section(encoder, out, FILE_ORIGINS);
 	}
 }

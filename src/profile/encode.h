@@ -16,6 +16,7 @@ struct file_cursor {
 
 struct file_encoder {
 	struct dt_buf section;
+	struct dt_buf origins; /* of the processes of this payload: three columns */
 	uint64_t *times;
 	size_t time_capacity;
 	uint32_t *ends; /* by thread */

@@ -8,14 +8,14 @@
 
 #include "base/util.h"
 #include "profile/inside.h"
+#include "profile/known.h"
 
 struct merge {
 	struct dt_profile *into;
 	const struct dt_profile *from;
 	uint64_t later_ns; /* that the other one began after this one */
 	uint64_t twice_ns; /* of runs, that was left out */
-	const struct known_process *known;
-	size_t known_count;
+	struct known_processes known;
 	uint32_t *strings, *functions, *locations, *stacks, *process_ids, *thread_ids;
 };
 
@@ -61,45 +61,23 @@ static int merge_stacks(struct merge *m, const struct dt_profile_counts *counts)
 	return rc;
 }
 
-/* Processes by their ids in the kernel, the newest one last. */
-struct known_process {
-	int32_t pid;
-	uint32_t id;
-};
-
-static int by_pid(const void *a, const void *b)
+/* A process that is in both: a rotation goes on with it, or two looked at it at once. It has the words that it was
+ * first met with, and has ended if the recording says so that has seen it last. */
+static int go_on(struct merge *m, uint32_t id, const struct dt_profile_process *again)
 {
-	const struct known_process *x = a, *y = b;
+	struct dt_profile_process process = *dt_profile_process_at(m->into, id);
+	uint64_t end_ns = plus(m->later_ns, m->from->meta.duration_ns);
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-/* A process that was there at the end of an earlier recording, and is the same program: a rotation goes on with it. Its
- * id alone would not do, since the kernel uses ids again. 0: there is none. */
-static uint32_t known_process(const struct merge *m, const struct dt_profile_process *process)
-{
-	size_t low = 0, high = m->known_count;
-	const struct dt_profile_process *known;
-	uint32_t id;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->known[middle].pid <= process->pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || m->known[low - 1].pid != process->pid)
-		return 0;
-	id = m->known[low - 1].id;
-	known = dt_profile_process_at(m->into, id);
-	return !known->ended_ns && known->command == process->command && known->executable == process->executable &&
-		       known->version == process->version && known->container == process->container
-		   ? id
-		   : 0;
+	process.began_ns = DT_MIN(process.began_ns, again->began_ns);
+	if (again->ended_ns)
+		process.ended_ns = DT_MAX(process.ended_ns, again->ended_ns);
+	else if (process.ended_ns <= end_ns)
+		process.ended_ns = 0;
+	if (!process.start_ns)
+		process.start_ns = again->start_ns;
+	if (!process.image)
+		process.image = again->image;
+	return dt_profile_set_process(m->into, id, &process);
 }
 
 static int merge_process(struct merge *m, uint32_t number)
@@ -114,12 +92,11 @@ static int merge_process(struct merge *m, uint32_t number)
 	process.began_ns = DT_MIN(process.began_ns + m->later_ns, DT_PROFILE_TIME);
 	if (process.ended_ns)
 		process.ended_ns = DT_MIN(process.ended_ns + m->later_ns, DT_PROFILE_TIME);
-	known = known_process(m, &process);
+	known = known_processes_find(&m->known, &process);
 	if (!known)
 		return dt_profile_add_process(m->into, &process, &m->process_ids[number]);
 	m->process_ids[number] = known;
-	process.began_ns = DT_MIN(process.began_ns, dt_profile_process_at(m->into, known)->began_ns);
-	return dt_profile_set_process(m->into, known, &process);
+	return go_on(m, known, &process);
 }
 
 /* Ids of another host mean others, and no process outlives its kernel. */
@@ -133,20 +110,11 @@ static bool may_go_on(const struct merge *m)
 
 static int merge_processes(struct merge *m, const struct dt_profile_counts *counts)
 {
-	size_t known_count = may_go_on(m) ? m->into->processes.count : 0;
-	struct known_process *known = calloc(known_count + 1, sizeof(*known));
-	int rc = known ? 0 : -ENOMEM;
+	int rc = may_go_on(m) ? known_processes_init(&m->known, m->into, dt_profile_same_boot(m->into, m->from)) : 0;
 
-	for (uint32_t i = 0; known && i < known_count; i++)
-		known[i] = (struct known_process){.pid = dt_profile_process_at(m->into, i + 1)->pid, .id = i + 1};
-	if (known)
-		qsort(known, known_count, sizeof(*known), by_pid);
-	m->known = known;
-	m->known_count = known_count;
 	for (uint32_t i = 1; i <= counts->processes && rc == 0; i++)
 		rc = merge_process(m, i);
-	m->known = NULL;
-	free(known);
+	known_processes_release(&m->known);
 	return rc;
 }
 

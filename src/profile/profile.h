@@ -62,6 +62,8 @@ struct dt_profile_process {
 	int32_t pid, ppid;
 	uint32_t command, executable, version, container; /* strings */
 	uint64_t began_ns, ended_ns; /* when it joined the recording and left it; ended_ns 0: it was there at the end */
+	uint64_t start_ns;           /* by CLOCK_BOOTTIME, as the kernel tells it, to a tick; 0: not known */
+	uint64_t image;              /* of its program: another one after an exec; 0: not known */
 };
 
 struct dt_profile_thread {
@@ -179,10 +181,10 @@ const struct dt_profile_run *dt_profile_runs(const struct dt_profile *profile);
 void dt_profile_forget_runs(struct dt_profile *profile);
 
 /* Adds another recording, which began at the same time or later: as they lie in time, by the clock since boot if both
- * are of the same boot, else by the wall clock. A process that was there at the end of this one and is in the other
- * one, too, is one process (files of a rotation), and so are its threads; what was recorded of a thread twice counts
- * once, and how much that was is added to *twice_ns. Figures of quality add up. 0, -ENOMEM, or -EINVAL for times that
- * are too far apart; this one is half done then, and good for nothing but to be freed. */
+ * are of the same boot, else by the wall clock. A process that is in both is one process, whatever it calls itself by
+ * now, and so are its threads (files of a rotation); what was recorded of a thread twice counts once, and how much that
+ * was is added to *twice_ns. Figures of quality add up. 0, -ENOMEM, or -EINVAL for times that are too far apart; this
+ * one is half done then, and good for nothing but to be freed. */
 int dt_profile_merge(struct dt_profile *profile, const struct dt_profile *other, uint64_t *twice_ns);
 
 /* Is it known that both were recorded between the same start of a machine and its end? Then their clocks agree. */

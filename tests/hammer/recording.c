@@ -20,6 +20,8 @@ static void change(struct dt_profile *profile, uint32_t second)
 	snprintf(name, sizeof(name), "named in second %u", second);
 	thread.name = example_string(profile, name);
 	process.ended_ns = second * 1000 * EXAMPLE_MS;
+	process.start_ns = UINT64_C(98765430000000);
+	process.image = ~UINT64_C(0) - second;
 	meta.duration_ns = (second + 1) * 1000 * EXAMPLE_MS;
 	meta.quality.samples += 100;
 	assert_int_equal(dt_profile_set_thread(profile, 3, &thread), 0);
@@ -62,7 +64,7 @@ static void print_processes(const struct dt_profile *profile)
 		print_text(profile, process->executable);
 		print_text(profile, process->version);
 		print_text(profile, process->container);
-		putchar('\n');
+		printf(" %" PRIu64 " %" PRIu64 "\n", process->start_ns, process->image);
 	}
 	for (uint32_t i = 1; i <= counts.threads; i++) {
 		const struct dt_profile_thread *thread = dt_profile_thread_at(profile, i);

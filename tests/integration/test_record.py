@@ -309,7 +309,7 @@ def test_waiting_is_ended():
         with Recorder(["--wait", "--name", "no such needle 81b", "-o", "a.svg"], here) as recorder:
             recorder.wait_said("the first one is waited for")
             recorder.end(check=4)
-            assert "nothing was recorded" in recorder.errors, recorder.errors
+            assert "nothing was recorded: no process matched before the waiting was ended\n" in recorder.errors, recorder.errors
         # An output that cannot be written is told before.
         said = darter("record", "--wait", "--name", "no such needle 81b", "-o", here / "missing" / "a.svg").stderr
         assert "there is no directory" in said, said
@@ -433,6 +433,23 @@ def test_that_nothing_was_recorded_is_said_in_any_case(code):
             assert done.stderr.startswith("darter: nothing was recorded: no Python was found in 'sh'"), done.stderr
             assert (f"\n  '{old}' is from before, and is left as it was\n" in done.stderr) == there, done.stderr
         assert old.read_text() == "old" and list(here.iterdir()) == [old]
+
+
+def test_what_may_not_be_read_has_not_ended():
+    """Why nothing was recorded is told by the refusal alone; of an old output it is said that it is one."""
+    with ordinary_user() as user, target(SYSTEM, "hum.py") as program, folder() as here:
+        here.chmod(0o777)
+        words = [*user.wrap, user.copied(DARTER), "record", "-d", "1", "-o", here / "old.svg", str(program.pid)]
+        for there in (False, True):
+            if there:
+                (here / "old.svg").write_text("old")
+                (here / "old.svg").chmod(0o666)
+            done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE)
+            assert done.returncode == 3, done
+            assert "nothing was recorded" not in done.stderr and "ended" not in done.stderr, done.stderr
+            assert done.stderr.startswith("darter: ") and str(program.pid) in done.stderr, done.stderr
+            assert done.stderr.endswith(f"\ndarter: '{here / 'old.svg'}' is from before, and is left as it was\n") == there, done.stderr
+        assert (here / "old.svg").read_text() == "old"
 
 
 def test_a_process_of_which_nothing_was_recorded():

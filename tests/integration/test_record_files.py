@@ -647,6 +647,13 @@ os.execvp("sh", ["sh", "-c", 'read go; exec "$@"', "sh", *sys.argv[1:]])
 """
 
 
+def wait_rotations(recorder, here, count):
+    """Of a time without Python no file is left, but each has had its name."""
+    seen = names(here)
+    wanted = len(seen) + count
+    wait_for(lambda: seen.update(names(here)) or len(seen) >= wanted or recorder.process.poll() is not None, f"{count} rotations")
+
+
 def test_a_rotation_while_another_program_begins():
     """It is no Python for some rotations, and nobody has ended."""
     with folder() as here:
@@ -658,8 +665,7 @@ def test_a_rotation_while_another_program_begins():
                 recorder.wait_said("recording process")
                 os.write(program.stdin.fileno(), b"away\n")
                 wait_for(lambda: os.readlink(f"/proc/{program.pid}/exe") == os.path.realpath("/bin/sh"), "it is a shell")
-                count = len(names(here))
-                wait_for(lambda: len(names(here)) >= count + 3 or recorder.process.poll() is not None, "three rotations")
+                wait_rotations(recorder, here, 3)
                 assert recorder.process.poll() is None, recorder.errors
                 os.write(program.stdin.fileno(), b"back\n")
                 spins = lambda: any("spin" in darter("report", "-q", here / name).stdout for name in names(here))
@@ -669,6 +675,38 @@ def test_a_rotation_while_another_program_begins():
         finally:
             program.kill()
             program.communicate()
+
+
+@each(["svg", "darter"])
+def test_no_file_of_a_time_without_python(kind):
+    """None is left for it, and none that has something in it is removed for it."""
+    with folder() as here:
+        program = subprocess.Popen([*SYSTEM.argv, "-u", "-c", AWAY, *SYSTEM.argv, TARGETS / "hum.py"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        try:
+            program.stdout.readline()
+            words = ["-v", "--rotate", "300ms", "--keep", "2", "-o", f"a.{kind}", program.pid]
+            with Recorder(words, here) as recorder:
+                wait_for(lambda: recorder.errors.count("written to") >= 3 or recorder.process.poll() is not None, "three files")
+                os.write(program.stdin.fileno(), b"away\n")
+                wait_for(lambda: os.readlink(f"/proc/{program.pid}/exe") == os.path.realpath("/bin/sh"), "it is a shell")
+                wait_rotations(recorder, here, 5)
+                recorder.end()
+                written = re.findall(r"written to (\S+)", recorder.errors)
+                told = re.findall(r"since (\S+) there was no Python that could be looked at: no file is made of that time", recorder.errors)
+        finally:
+            program.kill()
+            program.communicate()
+        assert names(here) == set(written[-2:]) and told == written[-1:], (names(here), recorder.errors)
+        if kind == "darter":
+            assert all(processes(here / name) == {program.pid} for name in written[-2:])
+
+
+def test_a_rotation_without_any_python():
+    with folder() as here:
+        with Recorder(["--children", "--rotate", "200ms", "-o", "a.svg", "--", "sleep", "1"], here) as recorder:
+            recorder.end(0)
+        assert "nothing was recorded" in recorder.errors and not names(here), (names(here), recorder.errors)
 
 
 @each([0, 4, 10])

@@ -4,8 +4,9 @@ import base64
 import json
 import os
 import subprocess
+import time
 
-from harness import DARTER, DEADLINE, SYSTEM, darter, each, target
+from harness import DARTER, DEADLINE, SYSTEM, darter, each, target, wait_for
 from recordings import Recorder, folder, functions, stacks, wait_recorded
 
 BEGINNINGS = {"text": "Recorded process ", "svg": "<?xml", "folded": "<module>", "speedscope": '{"$schema"', "chrome": '{"displayTimeUnit"'}
@@ -173,6 +174,50 @@ def test_several_files_are_one():
         # One that cannot be read is an error, and no reason to show nothing.
         done = darter("report", *files, here / "missing.darter", check=4)
         assert done.stdout == text and "missing.darter" in done.stderr
+
+
+def total(*files):
+    """Seconds of all threads."""
+    lines = darter("report", "-q", *files, "--idle", "-f", "folded", check=0).stdout.splitlines()
+    return sum(int(line.rpartition(" ")[2]) for line in lines) / 1e6
+
+
+def test_a_process_that_ends_counts_once():
+    """Two recorders look at it until it ends; and a recording beside its own copy."""
+    with folder() as here, target(SYSTEM, "hum.py") as program:
+        with Recorder(["-o", "a.darter", program.pid], here) as one, Recorder(["-o", "b.darter", program.pid], here) as other:
+            for name in ("a.darter", "b.darter"):
+                wait_recorded(here / name, program.pid)
+            time.sleep(1)
+            program.kill()
+            one.end(0)
+            other.end(0)
+        first, second = here / "a.darter", here / "b.darter"
+        (here / "copy.darter").write_bytes(first.read_bytes())
+        for again in (second, here / "copy.darter"):
+            done = darter("report", first, again, check=0)
+            assert done.stdout.startswith(f"Recorded process {program.pid} ") and "was recorded twice" in done.stderr, done
+            # The threads of a recorder do not begin and end with those of the other one.
+            most = max(total(first), total(again))
+            assert most <= total(first, again) + 0.001 and total(first, again) < 1.3 * most, (most, total(first, again))
+
+
+def test_a_title_that_changes():
+    """It is one process in the files of a rotation, by the title that it had first."""
+    with folder() as here, target(SYSTEM, "titles.py") as program:
+        with Recorder(["-v", "--rotate", "0.4", "-o", "a.darter", program.pid], here) as recorder:
+            recorder.wait_said("recording process")
+            for job in range(3):
+                program.send(f"job {job}")
+                program.wait_line(f"job {job}")
+                said = recorder.errors.count("written to")
+                wait_for(lambda said=said: recorder.errors.count("written to") > said + 1, "a file has this title")
+            recorder.end()
+        files = sorted(here.glob("*.darter"))
+        titles = {darter("report", "-q", file).stdout.splitlines()[0].partition("(")[2].partition(")")[0] for file in files}
+        assert titles >= {"job 0", "job 1"}, titles
+        done = darter("report", *files, check=0)
+        assert done.stdout.startswith(f"Recorded process {program.pid} (") and "titles.py" in done.stdout.splitlines()[0], done.stdout
 
 
 @each([

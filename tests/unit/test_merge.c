@@ -108,11 +108,12 @@ static void test_what_overlaps_counts_once(void **state)
 	uint64_t cpu_before, cpu_after, wall_before = wall_of(first, &cpu_before), whole;
 
 	(void)state;
-	/* All but the process that had ended, which is taken for another one of the same id. */
+	/* Also of the process that had ended: it was there at the same time. */
 	assert_int_equal(merge(first, second), 0);
 	whole = wall_of(first, &cpu_after);
-	assert_int_equal(whole, wall_before + 400 * EXAMPLE_MS);
-	assert_int_equal(twice_ns, wall_before - 400 * EXAMPLE_MS);
+	assert_int_equal(whole, wall_before);
+	assert_int_equal(twice_ns, wall_before);
+	assert_int_equal(dt_profile_counts(first).processes, 2);
 	/* Thread 3 had one run of 500 ms, which the next one of the same kind continues. */
 	assert_int_equal(merge(first, third), 0);
 	for (size_t i = 0; i < dt_profile_counts(first).runs; i++) {
@@ -176,6 +177,113 @@ static void test_no_process_outlives_its_kernel(void **state)
 	assert_string_equal(dt_profile_text(first, dt_profile_meta(first)->boot), "b");
 	dt_profile_free(first);
 	dt_profile_free(second);
+}
+
+/* ---- who is the same ---- */
+
+/* The example of some moment since boot, in milliseconds, whose first process has this command line, began then, and
+ * has this image; it left at so many milliseconds, if not 0. */
+struct origin {
+	const char *command;
+	uint64_t start_ns, image, left_ms;
+};
+
+static struct dt_profile *example_from(uint64_t boot_ms, const struct origin *origin)
+{
+	struct dt_profile *profile = example_of_boot(boot_ms, "b", boot_ms);
+	struct dt_profile_process process = *dt_profile_process_at(profile, 1);
+
+	process.command = example_string(profile, origin->command);
+	process.start_ns = origin->start_ns;
+	process.image = origin->image;
+	process.ended_ns = origin->left_ms * EXAMPLE_MS;
+	assert_int_equal(dt_profile_set_process(profile, 1, &process), 0);
+	return profile;
+}
+
+/* A title, an exec, an id that is used again; the other process has ended in the first recording. */
+static void test_who_is_the_same(void **state)
+{
+	static const struct {
+		struct origin first, second;
+		uint64_t later_ms;
+		bool same;
+	} cases[] = {
+	    {{"job 1", 70, 5, 0}, {"job 2", 70, 5, 0}, 500, true}, /* its title has changed */
+	    {{"job 1", 70, 5, 0}, {"job 2", 70, 5, 0}, 490, true},
+	    {{"job", 70, 5, 500}, {"job", 70, 5, 0}, 600, true}, /* it could not be looked at for a while */
+	    {{"job", 70, 5, 0}, {"job", 70, 6, 0}, 500, false},  /* an exec */
+	    {{"job", 70, 5, 0}, {"job", 80, 5, 0}, 500, false},  /* its id is used again */
+	    {{"job", 70, 5, 0}, {"job", 80, 0, 0}, 500, false},
+	    {{"job", 70, 0, 0}, {"job", 70, 5, 0}, 500, true},
+	    {{"job", 0, 0, 0}, {"job", 70, 5, 0}, 500, true}, /* the first file does not tell */
+	    {{"job 1", 0, 0, 0}, {"job 2", 70, 5, 0}, 500, false},
+	    {{"job 1", 0, 0, 0}, {"job 2", 0, 0, 0}, 490, true},    /* both were there */
+	    {{"job 1", 0, 0, 500}, {"job 2", 0, 0, 0}, 500, false}, /* an exec, or another process */
+	    {{"job", 0, 0, 500}, {"job", 0, 0, 0}, 600, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *first = example_from(1000, &cases[i].first);
+		struct dt_profile *second = example_from(1000 + cases[i].later_ms, &cases[i].second);
+
+		assert_int_equal(merge(first, second), 0);
+		assert_int_equal(dt_profile_counts(first).processes, cases[i].same ? 3 : 4);
+		assert_int_equal(dt_profile_counts(first).threads, cases[i].same ? 5 : 8);
+		assert_string_equal(dt_profile_text(first, dt_profile_process_at(first, 1)->command),
+				    cases[i].first.command);
+		if (cases[i].same) {
+			assert_int_equal(dt_profile_process_at(first, 1)->ended_ns, 0);
+			assert_int_equal(dt_profile_process_at(first, 1)->start_ns, cases[i].second.start_ns);
+			assert_int_equal(dt_profile_process_at(first, 1)->image, cases[i].second.image);
+		}
+		dt_profile_free(first);
+		dt_profile_free(second);
+	}
+}
+
+/* Two recorders of one process: the first goes on, and sees it end after the second has gone. */
+static void test_the_last_one_tells_of_the_end(void **state)
+{
+	struct dt_profile *first = example_from(1000, &(struct origin){"job", 70, 5, 700});
+	struct dt_profile *second = example_from(1100, &(struct origin){"job", 70, 5, 0});
+	struct dt_profile *third = example_from(1300, &(struct origin){"job", 70, 5, 480});
+
+	(void)state;
+	assert_int_equal(merge(first, second), 0);
+	assert_int_equal(dt_profile_process_at(first, 1)->ended_ns, 700 * EXAMPLE_MS);
+	assert_int_equal(merge(first, third), 0);
+	assert_int_equal(dt_profile_process_at(first, 1)->ended_ns, 780 * EXAMPLE_MS);
+	dt_profile_free(first);
+	dt_profile_free(second);
+	dt_profile_free(third);
+}
+
+/* Of two programs that a process was, each finds itself. */
+static void test_each_program_finds_itself(void **state)
+{
+	struct dt_profile *both[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct dt_profile_process process;
+		uint32_t id;
+
+		both[i] = example_from(1000, &(struct origin){"before", 70, 5, 200});
+		process = *dt_profile_process_at(both[i], 1);
+		process.command = example_string(both[i], "after");
+		process.image = 6;
+		process.began_ns = 200 * EXAMPLE_MS;
+		process.ended_ns = 0;
+		assert_int_equal(dt_profile_add_process(both[i], &process, &id), 0);
+	}
+	assert_int_equal(merge(both[0], both[1]), 0);
+	assert_int_equal(dt_profile_counts(both[0]).processes, 3);
+	assert_int_equal(dt_profile_process_at(both[0], 1)->ended_ns, 200 * EXAMPLE_MS);
+	assert_int_equal(dt_profile_process_at(both[0], 3)->ended_ns, 0);
+	dt_profile_free(both[0]);
+	dt_profile_free(both[1]);
 }
 
 /* ---- several files ---- */
@@ -263,7 +371,7 @@ static void test_what_is_left_out_is_told(void **state)
 	add_file(recordings, example_of_boot(0, "b", 1000));
 	add_file(recordings, example_of_boot(0, "b", 1000));
 	dt_profile_free(together(recordings, warning));
-	assert_non_null(strstr(warning, "1.20 s of threads was recorded twice, and counts once"));
+	assert_non_null(strstr(warning, "1.60 s of threads was recorded twice, and counts once"));
 }
 
 /* Figures of a file may be anything. */
@@ -301,6 +409,9 @@ int main(void)
 	    cmocka_unit_test(test_hostile_figures),
 	    cmocka_unit_test(test_a_clock_that_was_set),
 	    cmocka_unit_test(test_no_process_outlives_its_kernel),
+	    cmocka_unit_test(test_who_is_the_same),
+	    cmocka_unit_test(test_the_last_one_tells_of_the_end),
+	    cmocka_unit_test(test_each_program_finds_itself),
 	    cmocka_unit_test(test_files_of_two_boots),
 	    cmocka_unit_test(test_what_is_left_out_is_told),
 	};

@@ -386,7 +386,7 @@ static void test_versions(void **state)
 	assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), DT_EUNSUPPORTED);
 	assert_string_equal(err.message,
 			    "bad.darter was written by a newer darter: its format is version 2.0, this one "
-			    "reads 1.2");
+			    "reads 1.3");
 	assert_string_equal(err.hint, "read it with the darter that wrote it, or a later one");
 	assert_int_equal(read_bytes("{\"$schema\": 1}", 14, &profile, &file, &err), DT_ERUNTIME);
 	assert_string_equal(err.message, "bad.darter is not a recording of darter");
@@ -488,6 +488,8 @@ static void test_senseless(void **state)
 	    {{FILE_RUNS, 1, 1}, 3},                                 /* nothing follows */
 	    {{FILE_RUNS, 11, 1, 1, 0, 0, 0, 3, 1, 1, 1, 0, 0}, 13}, /* more times than runs have */
 	    {{FILE_META, 3, 0, 0, 0}, 5},                           /* cut short */
+	    {{FILE_ORIGINS, 3, 2, 2, 2}, 5},                        /* a column is missing */
+	    {{FILE_ORIGINS, 4, 100, 2, 2, 2}, 6},                   /* more than there are */
 	};
 	struct dt_profile *profile = NULL;
 	struct dt_file_state file;
@@ -543,6 +545,43 @@ static void test_meta_of_other_versions(void **state)
 		dt_buf_release(&bytes);
 		dt_buf_release(&payload);
 		dt_buf_release(&meta);
+	}
+}
+
+/* Of a process that is not there nothing is told, and a later version has more columns. A process whose record comes
+ * again has the origin that comes with that. */
+static void test_origins(void **state)
+{
+	static const uint8_t payloads[][32] = {
+	    {FILE_PROCESSES, 9, 2, 2, 0, 0, 0, 0, 0, 0, 0, FILE_ORIGINS, 9, 2, 2, 2, 7, 8, 9, 10, 1, 1},
+	    {FILE_PROCESSES, 9, 2, 2, 0, 0, 0, 0, 0, 0, 0, FILE_ORIGINS, 4, 1, 2, 17, 19},
+	};
+	static const size_t sizes[] = {22, 17};
+	static const uint64_t truths[][2] = {{7, 9}, {17, 19}};
+	struct dt_profile *profile;
+	struct dt_file_state file;
+	struct dt_error err;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(payloads); i++) {
+		struct dt_buf bytes = DT_BUF_INIT;
+
+		put_head(&bytes, 1);
+		for (uint32_t k = 0; k <= i; k++) {
+			struct dt_buf payload = DT_BUF_INIT;
+
+			dt_buf_append(&payload, (const char *)payloads[k], sizes[k]);
+			put_block(&bytes, k < i ? FILE_DATA : FILE_END, FILE_STORED, k, (uint32_t)payload.length,
+				  &payload);
+			dt_buf_release(&payload);
+		}
+		assert_int_equal(read_bytes(bytes.data, bytes.length, &profile, &file, &err), 0);
+		assert_true(file.ended && !file.damaged);
+		assert_int_equal(dt_profile_counts(profile).processes, 1);
+		assert_int_equal(dt_profile_process_at(profile, 1)->start_ns, truths[i][0]);
+		assert_int_equal(dt_profile_process_at(profile, 1)->image, truths[i][1]);
+		dt_profile_free(profile);
+		dt_buf_release(&bytes);
 	}
 }
 
@@ -689,6 +728,7 @@ int main(void)
 	    cmocka_unit_test(test_unknown_is_skipped),
 	    cmocka_unit_test(test_a_block_in_a_name),
 	    cmocka_unit_test(test_senseless),
+	    cmocka_unit_test(test_origins),
 	    cmocka_unit_test(test_runs_that_point_nowhere),
 	    cmocka_unit_test(test_packed),
 	    cmocka_unit_test(test_bomb),
