@@ -103,18 +103,19 @@ static int argument(void *options, const char *text, struct dt_error *err)
 static void meant(char *const *words, int count, struct dt_error *err)
 {
 	struct dt_buf line = DT_BUF_INIT;
-	bool good = true;
+	const char *start = dt_start_of(words[0]);
+	bool good = start != NULL;
 
 	if (is_number(words[0]))
 		return;
 	for (int i = 0; i < count && good; i++) {
-		dt_buf_putc(&line, ' ');
+		dt_buf_printf(&line, " %s", i ? "" : start);
 		good = dt_shell_quote(&line, words[i]) && line.length < LONGEST_LINE;
 	}
 	if (good && !line.failed)
 		dt_hint(err, "A program is started behind two dashes:\n    darter record --%s", line.data);
-	else
-		dt_hint(err, "A program is started behind two dashes: 'darter record -- %.80s ...'", words[0]);
+	else if (start)
+		dt_hint(err, "A program is started behind two dashes: 'darter record -- %s%.80s ...'", start, words[0]);
 	dt_hint(err, "--name '%s' finds processes by their command line; 'darter ps' lists them", words[0]);
 	dt_buf_release(&line);
 }
