@@ -193,6 +193,22 @@ def test_those_of_all_that_may_not_be_read_are_one_line():
             recorder.end(check=PERMISSION)
 
 
+def test_that_none_of_all_may_be_read_is_told_with_what_helps():
+    with ordinary_user() as user, folder() as here, contextlib.ExitStack() as stack:
+        os.chmod(here, 0o777)
+        program = user.copied(DARTER)
+        scripts = [here / f"{number}-of-root.py" for number in range(2)]
+        for script in scripts:
+            script.symlink_to(TARGETS / "sleeper.py")
+            stack.enter_context(target(SYSTEM, script))
+        words = [program, "record", "-d", "1", "-f", "text", "--name", "of-root.py"]
+        for more in ([], ["-q"]):
+            done = subprocess.run([*user.wrap, *words, *more], capture_output=True, text=True, timeout=DEADLINE)
+            assert done.returncode == PERMISSION and done.stdout == "", done
+            assert done.stderr.startswith("darter: nothing was recorded: 2 processes may not be read; '-v' names each\n  Run it as root:"), done
+            assert done.stderr.count("\n") == 3 and "--name of-root.py" in done.stderr.splitlines()[-1], done.stderr
+
+
 def test_nothing_is_left_where_nothing_can_be_recorded():
     with folder() as here, subprocess.Popen(["sleep", "1000"]) as other:
         try:
