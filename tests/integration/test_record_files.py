@@ -66,17 +66,34 @@ def test_an_output_is_replaced_when_the_new_one_is_whole(extension):
             assert "spin" in functions(output)
 
 
-@each(["svg", "darter"])
-def test_a_link_stays_a_link(extension):
+@each([("svg", True), ("svg", False), ("darter", True), ("darter", False)])
+def test_a_link_stays_a_link(case):
+    """What it names is written, also if it is not there yet, and through another link."""
+    extension, there = case
     with target(SYSTEM, "hum.py") as program, folder() as here:
         link, file = here / f"a.{extension}", here / "real" / f"b.{extension}"
         file.parent.mkdir()
-        link.symlink_to(f"real/{file.name}")
-        file.write_text("old")
-        darter("record", "-q", "-d", "0.2", "-o", link, program.pid, check=0)
-        assert link.is_symlink()
+        (file.parent / "next").symlink_to(file.name)
+        link.symlink_to("real/next")
+        if there:
+            file.write_text("old")
+        with Recorder(["-o", link, program.pid], here) as recorder:
+            wait_recorded(file.parent / f"{file.name}.part.darter", program.pid)
+            recorder.end()
+        assert link.is_symlink() and (file.parent / "next").is_symlink() and not file.is_symlink()
         assert "spin" in functions(file) if extension == "darter" else "<svg" in file.read_text()
-        assert names(here) == {link.name, "real"} and names(file.parent) == {file.name}
+        assert names(here) == {link.name, "real"} and names(file.parent) == {file.name, "next"}
+
+
+@each([("no/a.svg", "there is no directory '"), ("a.svg", "cannot be written: Too many levels of symbolic links"),
+       ("/proc/a.svg", "cannot be written: ")])
+def test_a_link_that_leads_nowhere_is_found_at_once(case):
+    name, part = case
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        (here / "a.svg").symlink_to(name)
+        done = darter("record", "-o", here / "a.svg", program.pid)
+        assert done.returncode and part in done.stderr and "recording" not in done.stderr, done
+        assert (here / "a.svg").is_symlink() and names(here) == {"a.svg"}
 
 
 @each(["svg", "darter"])
