@@ -245,7 +245,9 @@ static const struct dt_option table[] = {
     DT_OPTION_COLOR,
     DT_OPTION_QUIET("Say nothing but the result and errors, one of which is that nothing was recorded: no progress, no "
 		    "summary. A name that was made for the output is a line of its own on stderr."),
-    DT_OPTION_VERBOSE("Say more: who joins and who ends, and each file of a rotation."),
+    DT_OPTION_VERBOSE(
+	"Say more: who joins and who ends, each file of a rotation, and where the recording is kept while it "
+	"goes on."),
     {0},
 };
 
@@ -297,8 +299,10 @@ const struct dt_command dt_command_record = {
 	"own, and darter exits as it did: with its exit code, or 128 plus the signal that ended it.\n\n"
 	"SIGINT (Ctrl-C), SIGTERM and SIGHUP end the recording and write it; a second one ends the writing, too, and "
 	"the data is kept. SIGUSR1 writes what is there so far and goes on. While it goes on a recording is kept in "
-	"OUTPUT.part.darter, beside the output (OUTPUT.part-2.darter if there is one already): if darter is killed, "
-	"'darter report' shows what is in it.",
+	"OUTPUT.part.darter, beside the output (OUTPUT.part-2.darter if there is one already); where the result "
+	"goes to stdout, in a file darter-XXXXXX.darter in the directory that TMPDIR names, or in /tmp. If darter is "
+	"killed, "
+	"'darter report' shows what is in it; -v tells its name.",
     .options = table,
     .variables = variables,
     .examples = examples,

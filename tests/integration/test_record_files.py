@@ -49,6 +49,19 @@ def test_what_a_killed_darter_leaves():
         assert (here / "a.svg.part.darter").read_bytes() == before
 
 
+def test_where_a_killed_darter_keeps_what_goes_to_stdout():
+    """It is told at the beginning by who says more, and by the manual."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-v", "-f", "text", program.pid], here, env={"TMPDIR": str(here)}) as recorder:
+            recorder.wait_said("while it goes on\n")
+            kept = Path(re.search(r"it is written to (\S+) while it goes on\n", recorder.errors)[1])
+            wait_recorded(kept, program.pid)
+            recorder.end(signal.SIGKILL, check=-signal.SIGKILL)
+        assert kept.parent == here and names(here) == {kept.name} and re.fullmatch(r"darter-\w{6}\.darter", kept.name)
+        assert "spin" in darter("report", kept, check=0).stdout
+    assert "darter-XXXXXX.darter" in re.sub(r"\s+", " ", darter("record", "--help", check=0).stdout)
+
+
 @each(["svg", "darter"])
 def test_an_output_is_replaced_when_the_new_one_is_whole(extension):
     with target(SYSTEM, "hum.py") as program, folder() as here:
