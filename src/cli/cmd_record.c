@@ -103,18 +103,19 @@ static int argument(void *options, const char *text, struct dt_error *err)
 static void meant(char *const *words, int count, struct dt_error *err)
 {
 	struct dt_buf line = DT_BUF_INIT;
-	bool good = true;
+	const char *start = dt_start_of(words[0]);
+	bool good = start != NULL;
 
 	if (is_number(words[0]))
 		return;
 	for (int i = 0; i < count && good; i++) {
-		dt_buf_putc(&line, ' ');
+		dt_buf_printf(&line, " %s", i ? "" : start);
 		good = dt_shell_quote(&line, words[i]) && line.length < LONGEST_LINE;
 	}
 	if (good && !line.failed)
 		dt_hint(err, "A program is started behind two dashes:\n    darter record --%s", line.data);
-	else
-		dt_hint(err, "A program is started behind two dashes: 'darter record -- %.80s ...'", words[0]);
+	else if (start)
+		dt_hint(err, "A program is started behind two dashes: 'darter record -- %s%.80s ...'", start, words[0]);
 	dt_hint(err, "--name '%s' finds processes by their command line; 'darter ps' lists them", words[0]);
 	dt_buf_release(&line);
 }
@@ -244,7 +245,9 @@ static const struct dt_option table[] = {
     DT_OPTION_COLOR,
     DT_OPTION_QUIET("Say nothing but the result and errors, one of which is that nothing was recorded: no progress, no "
 		    "summary. A name that was made for the output is a line of its own on stderr."),
-    DT_OPTION_VERBOSE("Say more: who joins and who ends, and each file of a rotation."),
+    DT_OPTION_VERBOSE(
+	"Say more: who joins and who ends, each file of a rotation, and where the recording is kept while it "
+	"goes on."),
     {0},
 };
 
@@ -296,8 +299,10 @@ const struct dt_command dt_command_record = {
 	"own, and darter exits as it did: with its exit code, or 128 plus the signal that ended it.\n\n"
 	"SIGINT (Ctrl-C), SIGTERM and SIGHUP end the recording and write it; a second one ends the writing, too, and "
 	"the data is kept. SIGUSR1 writes what is there so far and goes on. While it goes on a recording is kept in "
-	"OUTPUT.part.darter, beside the output (OUTPUT.part-2.darter if there is one already): if darter is killed, "
-	"'darter report' shows what is in it.",
+	"OUTPUT.part.darter, beside the output (OUTPUT.part-2.darter if there is one already); where the result "
+	"goes to stdout, in a file darter-XXXXXX.darter in the directory that TMPDIR names, or in /tmp. If darter is "
+	"killed, "
+	"'darter report' shows what is in it; -v tells its name.",
     .options = table,
     .variables = variables,
     .examples = examples,

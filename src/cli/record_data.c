@@ -112,18 +112,20 @@ static int cannot_open(const char *path, int why, struct dt_error *err)
 	return DT_ERUNTIME;
 }
 
-/* OUTPUT.part.darter, or if there is one already OUTPUT.part-2.darter and so on. 0 or -errno. */
+/* OUTPUT.part.darter, or if there is one already OUTPUT.part-2.darter and so on; of a link beside the file that it
+ * names. 0 or -errno. */
 static int open_beside(struct dt_data *data, const char *output)
 {
+	dt_auto_free char *real = dt_result_behind(output);
 	struct dt_buf name = DT_BUF_INIT;
-	int fd = -1, why = 0;
+	int fd = -1, why = real ? 0 : errno;
 
-	for (unsigned i = 1; fd < 0 && i <= MOST; i++) {
+	for (unsigned i = 1; real && fd < 0 && i <= MOST; i++) {
 		dt_buf_clear(&name);
 		if (i == 1)
-			dt_buf_printf(&name, "%s" PART, output);
+			dt_buf_printf(&name, "%s" PART, real);
 		else
-			dt_buf_printf(&name, "%s.part-%u.darter", output, i);
+			dt_buf_printf(&name, "%s.part-%u.darter", real, i);
 		errno = ENOMEM;
 		if (!name.failed)
 			fd = open(name.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -1,5 +1,6 @@
 /* Who is recorded: those that were asked for at the beginning, and those that come while it goes on. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -109,16 +110,37 @@ static void pass_over(struct dt_record_run *run, int pid, const struct dt_error 
 		dt_failures_keep(&run->failures, pid, err);
 }
 
-/* Of one alone all is told. */
-static void tell_passed_over(const struct dt_record_run *run, size_t count, struct dt_error *err)
+/* Those that were passed over: how many, and why if it is the same for all; hints name no process then. */
+struct passed {
+	size_t count;
+	bool differ;
+	struct dt_error why; /* of the first */
+};
+
+static void count_passed(struct passed *passed, const struct dt_error *err)
 {
-	if (run->common->json && run->common->quiet)
+	if (!passed->count++)
+		passed->why = *err;
+	else if (strcmp(passed->why.hint, err->hint) != 0)
+		passed->differ = true;
+}
+
+/* Of one alone all is told; of several what would help, if nobody else is recorded. */
+static void tell_passed_over(const struct dt_record_run *run, const struct passed *passed)
+{
+	bool nothing = !run->joined && !run->pending.pid;
+	struct dt_error err = passed->why;
+
+	if (!passed->count || (run->common->json && run->common->quiet))
 		return;
-	if (count > 1)
-		dt_fail(err, DT_EPERMISSION, "%zu processes may not be read, and are not recorded; '-v' names each",
-			count);
-	if (count)
-		dt_report(run->common, err);
+	if (passed->count > 1)
+		dt_fail(&err, DT_EPERMISSION,
+			nothing ? "nothing was recorded: %zu processes may not be read; '-v' names each"
+				: "%zu processes may not be read, and are not recorded; '-v' names each",
+			passed->count);
+	if (passed->count > 1 && nothing && !passed->differ && passed->why.hint[0])
+		dt_hint(&err, "%s", passed->why.hint);
+	dt_report(run->common, &err);
 }
 
 /* Between many that join the thread that samples must not run out of room. */
@@ -130,8 +152,7 @@ static void drain(struct dt_record_run *run, size_t i)
 
 void dt_record_join_all(struct dt_record_run *run)
 {
-	struct dt_error passed;
-	size_t passed_over = 0;
+	struct passed passed = {0};
 
 	for (size_t i = 0; i < run->picks.count && !dt_signals_end(); i++) {
 		const struct dt_pick *pick = &run->picks.list[i];
@@ -148,12 +169,11 @@ void dt_record_join_all(struct dt_record_run *run)
 			run->pending = (struct dt_failure){.pid = pick->pid, .error = err};
 		else if (is_passed_over(run, pick->asked, code)) {
 			pass_over(run, pick->pid, &err);
-			passed = err;
-			passed_over++;
+			count_passed(&passed, &err);
 		} else if (!dt_dump_passes_over(pick, code, false))
 			fail(run, pick->pid, &err);
 	}
-	tell_passed_over(run, passed_over, &passed);
+	tell_passed_over(run, &passed);
 	/* A shell has children that are Python, now or later. */
 	if (run->pending.error.code == DT_ENOTPYTHON && !run->member_count)
 		dt_record_tell(run, "%s; its children will be recorded", run->pending.error.message);

@@ -91,6 +91,7 @@ int dt_record_name_output(struct dt_record_run *run, struct dt_error *err)
 	const struct dt_record_command *command = run->command;
 	const char *output = command->showing.output;
 	bool text = !strcmp(command->showing.format->name, "text");
+	int code;
 
 	run->to_stdout = output ? !strcmp(output, "-") : text;
 	if (run->to_stdout)
@@ -103,7 +104,10 @@ int dt_record_name_output(struct dt_record_run *run, struct dt_error *err)
 		run->output = strdup(output);
 	else
 		run->output = run->stem ? timed_name(run, time(NULL), extension_of(run)) : NULL;
-	return run->output ? dt_result_check(run->output, err) : dt_fail(err, DT_EMEMORY, "out of memory");
+	if (!run->output)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	code = dt_result_check(run->output, err);
+	return code ? code : dt_result_replaceable(run->output, err);
 }
 
 void dt_record_name_anew(struct dt_record_run *run)

@@ -10,9 +10,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/util.h"
 #include "cli/record.h"
 #include "cli/signals.h"
@@ -114,6 +117,29 @@ int dt_program_prepare(struct dt_program *program, struct dt_error *err, char *c
 	return DT_ERUNTIME;
 }
 
+/* How it would be started. */
+static void hint_start(const char *name, int code, struct dt_error *err)
+{
+	const char *start = dt_start_of(name);
+	struct dt_buf line = DT_BUF_INIT;
+	struct stat st;
+
+	if (code == DT_ENOTFOUND && !strchr(name, '/'))
+		dt_hint(err, "there is no such program in the directories of PATH");
+	else if (stat(name, &st) < 0)
+		return;
+	else if (S_ISDIR(st.st_mode))
+		dt_hint(err, "it is a directory");
+	else if (code == DT_EPERMISSION)
+		dt_hint(err, "it is not executable");
+	else if (code == DT_ENOTFOUND)
+		dt_hint(err, "the interpreter that its first line names is not there");
+	dt_buf_printf(&line, "darter record -- %s", start ? start : "");
+	if (start && *start && stat(name, &st) == 0 && dt_shell_quote(&line, name) && !line.failed)
+		dt_hint(err, "This starts it, with its arguments behind it:\n    %s", line.data);
+	dt_buf_release(&line);
+}
+
 static int cannot_start(const char *name, int why, struct dt_error *err)
 {
 	int code = why == ENOENT || why == ENOTDIR ? DT_ENOTFOUND
@@ -121,10 +147,7 @@ static int cannot_start(const char *name, int why, struct dt_error *err)
 						   : DT_ERUNTIME;
 
 	dt_fail(err, code, "'%.400s' cannot be started: %s", name, strerror(why));
-	if (code == DT_ENOTFOUND && !strchr(name, '/'))
-		dt_hint(err, "there is no such program in the directories of PATH");
-	else if (code == DT_EPERMISSION)
-		dt_hint(err, "a script that is not executable is started by its interpreter: 'python3 %.400s'", name);
+	hint_start(name, code, err);
 	return code;
 }
 

@@ -55,6 +55,8 @@ static int begin(struct dt_record_run *run, struct dt_data *data, struct dt_reco
 	else if (data->full)
 		dt_record_tell(run, "'%.400s' cannot be written now: %s; it is recorded to %s", run->output,
 			       strerror(data->full), data->path);
+	else if (run->common->verbose && !data->final)
+		dt_record_tell(run, "it is written to %s while it goes on", data->path);
 	return code;
 }
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -11,7 +13,8 @@
 #include "base/shell.h"
 #include "base/util.h"
 
-#define ORDINARY 0666
+#define ORDINARY   0666
+#define MOST_LINKS 40 /* as the kernel follows */
 
 /* Of the directory that a file is in, with the slash; "" for the current one. */
 static size_t folder_length(const char *path)
@@ -51,6 +54,62 @@ bool dt_result_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
+/* The name that a link has, where it is: relative to its directory. NULL with errno: EINVAL if it is no link. */
+static char *follow(const char *link)
+{
+	struct dt_buf name = DT_BUF_INIT;
+	char to[PATH_MAX], *copy;
+	ssize_t length = readlink(link, to, sizeof(to));
+
+	if (length < 0)
+		return NULL;
+	if (length && to[0] != '/')
+		dt_buf_append(&name, link, folder_length(link));
+	dt_buf_append(&name, to, (size_t)length);
+	copy = name.failed ? NULL : strdup(name.data);
+	dt_buf_release(&name);
+	return copy;
+}
+
+char *dt_result_behind(const char *path)
+{
+	char *real = strdup(path), *next;
+
+	if (dt_result_special(path)) /* it may have no name but that of the link */
+		return real;
+	for (unsigned i = 0; real && (next = follow(real)); i++) {
+		free(real);
+		real = next;
+		if (i == MOST_LINKS) {
+			free(real);
+			errno = ELOOP;
+			return NULL;
+		}
+	}
+	return real;
+}
+
+/* Where the file behind a link would be. */
+static int check_behind(const char *path, struct dt_error *err)
+{
+	dt_auto_free char *real = dt_result_behind(path), *folder = NULL;
+	size_t length = real ? folder_length(real) : 0;
+
+	if (!real)
+		return cannot_write(path, errno, err);
+	folder = length ? strndup(real, length) : strdup(".");
+	if (!folder)
+		return dt_fail(err, DT_EMEMORY, "out of memory");
+	return access(folder, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR) ? no_folder(real, err) : 0;
+}
+
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 int dt_result_check(const char *path, struct dt_error *err)
 {
 	size_t length = folder_length(path);
@@ -68,7 +127,7 @@ int dt_result_check(const char *path, struct dt_error *err)
 	}
 	if (access(path, F_OK) == 0 && access(path, W_OK) < 0)
 		return cannot_write(path, errno, err);
-	return 0;
+	return is_link(path) ? check_behind(path, err) : 0;
 }
 
 /* The mode that a new file would have here, or that of the one that is replaced. */
@@ -79,14 +138,6 @@ static mode_t mode_for(const char *path)
 
 	umask(mask);
 	return stat(path, &st) == 0 ? st.st_mode & 07777 : ORDINARY & ~mask;
-}
-
-/* A link stays what it is: the file behind it is replaced. NULL: out of memory. */
-static char *behind_links(const char *path)
-{
-	char *real = realpath(path, NULL);
-
-	return real ? real : strdup(path);
 }
 
 int dt_result_replaceable(const char *path, struct dt_error *err)
@@ -111,10 +162,10 @@ bool dt_result_is(const char *path, int fd)
 
 int dt_result_take(const char *from, int fd, const char *path)
 {
-	dt_auto_free char *real = behind_links(path);
+	dt_auto_free char *real = dt_result_behind(path);
 
 	if (!real)
-		return -ENOMEM;
+		return -errno;
 	if (dt_result_special(real))
 		return -EINVAL;
 	if (!dt_result_is(from, fd))
@@ -160,9 +211,9 @@ int dt_result_open(struct dt_result_file *result, const char *path, struct dt_er
 	*result = (struct dt_result_file){0};
 	if (code)
 		return code;
-	result->path = behind_links(path);
+	result->path = dt_result_behind(path);
 	if (!result->path)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
+		return cannot_write(path, errno, err);
 	if (dt_result_special(result->path)) {
 		result->file = fopen(result->path, "we");
 		code = result->file ? 0 : cannot_write(path, errno, err);

@@ -13,10 +13,11 @@
 #include "format/summary.h"
 #include "format/units.h"
 
-#define SHARE_WIDTH 6 /* "100.0%" */
-#define TIME_WIDTH  8
-#define NAME_MIN    8 /* of a function */
-#define FILE_MIN    6 /* of its file */
+#define SHARE_WIDTH   6 /* "100.0%" */
+#define TIME_WIDTH    8
+#define NAME_MIN      8  /* of a function */
+#define FILE_MIN      6  /* of its file */
+#define PROCESS_SHOWN 80 /* bytes of its number and command line, unless names are full */
 
 /* Shares of the whole from which on a bar is red and yellow. */
 #define HOT  0.25
@@ -171,6 +172,20 @@ static void put_function(struct dt_buf *buf, const struct dt_render *render, con
 	dt_buf_printf(buf, "%s)", number);
 }
 
+/* " of process 12 python3 app.py". A command line of hundreds of letters in each row hides what the rows are about. */
+static void put_process(struct dt_buf *label, const struct dt_view *view, uint32_t id)
+{
+	struct dt_node node = {.kind = DT_NODE_PROCESS, .id = id};
+	struct dt_buf process = DT_BUF_INIT;
+
+	dt_node_label(view, &node, &process);
+	dt_buf_puts(label, " of ");
+	if (process.data)
+		dt_cut(label, process.data, dt_view_options(view)->full_names ? process.length : PROCESS_SHOWN);
+	label->failed |= process.failed;
+	dt_buf_release(&process);
+}
+
 /* "thread 12 "name" of process 12 python3 app.py"; where that has no room "thread 12 "na… of 12". */
 static void put_thread(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint32_t id,
 		       size_t columns)
@@ -187,9 +202,7 @@ static void put_thread(struct dt_buf *buf, const struct dt_view *view, const str
 		snprintf(number, sizeof(number), " of %" PRId32, dt_profile_process_at(profile, process)->pid);
 		room = escaped_columns(buf, label.data) + strlen(number) + strlen("process ");
 		if (columns >= room) {
-			node = (struct dt_node){.kind = DT_NODE_PROCESS, .id = process};
-			dt_buf_puts(&label, " of ");
-			dt_node_label(view, &node, &label);
+			put_process(&label, view, process);
 			number[0] = '\0';
 		}
 	}

@@ -34,7 +34,7 @@ struct candidate {
 	int pid;
 	bool tree;
 	bool joined; /* it need not be told any more */
-	bool known;  /* it was attached, or it is not to be, as far as is known */
+	bool due;    /* a Python that was asked for, as far as is known, and it has not been attached */
 	uint64_t since_ns, next_ns;
 	uint64_t image; /* of its program */
 };
@@ -51,7 +51,7 @@ struct dt_arrivals {
 	size_t told_capacity;
 	uint64_t listed_ns, rest_ns; /* when they were listed, and for how long they are not listed again */
 	uint64_t last_pid;           /* 0: not known */
-	size_t missed;               /* that ended before they were known */
+	size_t missed;               /* that ended while they were due */
 	uint64_t lively_ns;          /* until when others are believed to come */
 	int loadavg;                 /* the file, which is asked many times a second */
 	struct dt_arena arena;
@@ -158,7 +158,7 @@ static int take_new(struct dt_arrivals *a, struct dt_error *err)
 		if (dt_family_find(&a->family, a->candidates[i].pid))
 			a->candidates[kept++] = a->candidates[i];
 		else
-			a->missed += !a->candidates[i].known;
+			a->missed += a->candidates[i].due;
 	}
 	if (rc == 0)
 		a->count = kept;
@@ -177,17 +177,21 @@ static bool matches(struct dt_arrivals *a, const struct candidate *candidate, co
 	return found;
 }
 
-/* Whether it belongs to those that are looked for, and may be Python. Of one that has ended nothing is known. */
+/* Whether it belongs to those that are looked for, and may be Python. Of one that has ended nothing is known: it stays
+ * what it was. Who works in the memory of its parent is about to become another program. */
 static bool may_join(struct dt_arrivals *a, struct candidate *candidate)
 {
 	struct dt_proc proc;
-	bool may;
+	bool may, borrows;
 
 	if (dt_proc_open(candidate->pid, &proc) < 0)
 		return false;
 	dt_proc_outlive(&proc);
-	may = matches(a, candidate, &proc) && dt_python_likely(&proc, a->cache);
-	candidate->known = !may && (candidate->known || !dt_proc_ended(&proc));
+	may = matches(a, candidate, &proc);
+	borrows = may && dt_proc_borrows_memory(&proc); /* before it is looked at: meanwhile it may become the other */
+	may = may && dt_python_likely(&proc, a->cache);
+	if (may || !dt_proc_ended(&proc))
+		candidate->due = may && !borrows;
 	dt_proc_release(&proc);
 	return may;
 }
@@ -211,7 +215,7 @@ static size_t choose(struct dt_arrivals *a)
 			continue;
 		if (changed) { /* which has to begin first */
 			candidate->since_ns = now;
-			candidate->known = false;
+			candidate->due = false;
 			age = 0;
 		}
 		candidate->next_ns = now + DT_MAX(AGAIN_NS, age / OF_AGE);
@@ -253,8 +257,8 @@ void dt_arrivals_told(struct dt_arrivals *a, int pid, int code)
 
 	if (candidate) {
 		candidate->joined = !again;
-		/* One that has ended is told to have ended again when it leaves the recording. */
-		candidate->known = candidate->known || (code != DT_EAGAIN && code != DT_EENDED && code != DT_ENOTFOUND);
+		/* One that has ended was due until then, if it had not joined before. */
+		candidate->due = candidate->due && (code == DT_EAGAIN || code == DT_EENDED || code == DT_ENOTFOUND);
 	}
 	if (!candidate && again)
 		add_candidate(a, pid, true); /* out of memory: it is not asked for again */
@@ -310,7 +314,6 @@ static int watch_all(struct dt_arrivals *a, struct dt_error *err)
 		if (add_candidate(a, a->family.list[i].pid, a->family.list[i].tree) < 0)
 			return out_of_memory(err);
 		a->candidates[a->count - 1].since_ns = 0;
-		a->candidates[a->count - 1].known = true;
 		a->count -= !a->candidates[a->count - 1].image;
 	}
 	return 0;

@@ -9,10 +9,11 @@
 #include "proc/proc.h"
 
 /* The first word of the script's command line, without what it ends with and without what a file name should not have.
- */
+ * What has no script (-c) is called as its interpreter. */
 static void make_name(const char *command, char *name, size_t size)
 {
-	const char *word = dt_command_script(command);
+	const char *script = dt_command_script(command);
+	const char *word = script[0] == '-' ? dt_command_program(command) : script;
 	size_t length = strcspn(word, " "), used = 0;
 
 	if (length > 3 && !strncmp(word + length - 3, ".py", 3))

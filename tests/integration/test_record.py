@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import termios
@@ -190,6 +191,22 @@ def test_those_of_all_that_may_not_be_read_are_one_line():
                 wait_recorded(here / "a.darter", last.pid)
                 assert "belongs to" not in recorder.errors and str(late.pid) not in recorder.errors, recorder.errors
             recorder.end(check=PERMISSION)
+
+
+def test_that_none_of_all_may_be_read_is_told_with_what_helps():
+    with ordinary_user() as user, folder() as here, contextlib.ExitStack() as stack:
+        os.chmod(here, 0o777)
+        program = user.copied(DARTER)
+        scripts = [here / f"{number}-of-root.py" for number in range(2)]
+        for script in scripts:
+            script.symlink_to(TARGETS / "sleeper.py")
+            stack.enter_context(target(SYSTEM, script))
+        words = [program, "record", "-d", "1", "-f", "text", "--name", "of-root.py"]
+        for more in ([], ["-q"]):
+            done = subprocess.run([*user.wrap, *words, *more], capture_output=True, text=True, timeout=DEADLINE)
+            assert done.returncode == PERMISSION and done.stdout == "", done
+            assert done.stderr.startswith("darter: nothing was recorded: 2 processes may not be read; '-v' names each\n  Run it as root:"), done
+            assert done.stderr.count("\n") == 3 and "--name of-root.py" in done.stderr.splitlines()[-1], done.stderr
 
 
 def test_nothing_is_left_where_nothing_can_be_recorded():
@@ -410,7 +427,8 @@ def test_what_a_program_inherits():
     (["sh", "-c", "exit 3"], 3, "nothing was recorded: no Python was found in 'sh', or it ended before it could be looked at; --children "),
     (["sh", "-c", "kill -KILL $$"], 128 + 9, "nothing was recorded"),
     (["no-such-program-81a"], 4, "'no-such-program-81a' cannot be started: No such file or directory\n  there is no such program"),
-    (["/etc/passwd"], 3, "'/etc/passwd' cannot be started: Permission denied\n  a script that is not executable"),
+    (["/etc/passwd"], 3, "'/etc/passwd' cannot be started: Permission denied\n  it is not executable\n"),
+    (["/usr"], 3, "'/usr' cannot be started: Permission denied\n  it is a directory\n"),
     ([], 2, "which program? None stands behind --"),
 ])
 def test_other_programs(case):
@@ -419,6 +437,35 @@ def test_other_programs(case):
         done = darter("record", "-o", here / "a.svg", "--", *words, check=code)
         assert part in done.stderr, done.stderr
         assert list(here.iterdir()) == []
+
+
+@each([
+    ("plain.py", "python3 plain.py"),
+    ("no line.py", "python3 'no line.py'"),    # executable: a shell would take it for its own
+    ("starts.py", "./starts.py"),
+    ("hash-bang", "python3 hash-bang"),
+    ("./lost.py", "python3 ./lost.py"),
+    ("package", "python3 package"),
+    ("folder", None),
+])
+def test_a_script_that_does_not_start_by_its_name(case):
+    """What would start it is told, behind two dashes and without them, and does."""
+    name, start = case
+    with folder() as here:
+        for file, text, mode in (("plain.py", "", 0o644), ("no line.py", "", 0o755), ("starts.py", "#!/usr/bin/env python3\n", 0o755),
+                                 ("hash-bang", "#!/usr/bin/env python3\n", 0o644), ("lost.py", "#!/no/such/python\n", 0o755),
+                                 ("package/__main__.py", "", 0o644), ("folder/plain.py", "", 0o644)):
+            (here / file).parent.mkdir(exist_ok=True)
+            (here / file).write_text(text + "print(6 * 7)\n")
+            (here / file).chmod(mode)
+        wrap = ("env", "-C", here)
+        for words in ([name], ["--", name]):
+            told = darter("record", *words, wrap=wrap).stderr
+            assert ("darter record -- " in told) == bool(start), told
+            assert not start or f"\n      darter record -- {start}\n" in told, told
+        if start:
+            done = darter("record", "-q", "-o", here / "a.svg", "--", *shlex.split(start), check=0, wrap=wrap)
+            assert done.stdout == "42\n", done
 
 
 @each([0, 5])

@@ -49,6 +49,19 @@ def test_what_a_killed_darter_leaves():
         assert (here / "a.svg.part.darter").read_bytes() == before
 
 
+def test_where_a_killed_darter_keeps_what_goes_to_stdout():
+    """It is told at the beginning by who says more, and by the manual."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        with Recorder(["-v", "-f", "text", program.pid], here, env={"TMPDIR": str(here)}) as recorder:
+            recorder.wait_said("while it goes on\n")
+            kept = Path(re.search(r"it is written to (\S+) while it goes on\n", recorder.errors)[1])
+            wait_recorded(kept, program.pid)
+            recorder.end(signal.SIGKILL, check=-signal.SIGKILL)
+        assert kept.parent == here and names(here) == {kept.name} and re.fullmatch(r"darter-\w{6}\.darter", kept.name)
+        assert "spin" in darter("report", kept, check=0).stdout
+    assert "darter-XXXXXX.darter" in re.sub(r"\s+", " ", darter("record", "--help", check=0).stdout)
+
+
 @each(["svg", "darter"])
 def test_an_output_is_replaced_when_the_new_one_is_whole(extension):
     with target(SYSTEM, "hum.py") as program, folder() as here:
@@ -66,17 +79,34 @@ def test_an_output_is_replaced_when_the_new_one_is_whole(extension):
             assert "spin" in functions(output)
 
 
-@each(["svg", "darter"])
-def test_a_link_stays_a_link(extension):
+@each([("svg", True), ("svg", False), ("darter", True), ("darter", False)])
+def test_a_link_stays_a_link(case):
+    """What it names is written, also if it is not there yet, and through another link."""
+    extension, there = case
     with target(SYSTEM, "hum.py") as program, folder() as here:
         link, file = here / f"a.{extension}", here / "real" / f"b.{extension}"
         file.parent.mkdir()
-        link.symlink_to(f"real/{file.name}")
-        file.write_text("old")
-        darter("record", "-q", "-d", "0.2", "-o", link, program.pid, check=0)
-        assert link.is_symlink()
+        (file.parent / "next").symlink_to(file.name)
+        link.symlink_to("real/next")
+        if there:
+            file.write_text("old")
+        with Recorder(["-o", link, program.pid], here) as recorder:
+            wait_recorded(file.parent / f"{file.name}.part.darter", program.pid)
+            recorder.end()
+        assert link.is_symlink() and (file.parent / "next").is_symlink() and not file.is_symlink()
         assert "spin" in functions(file) if extension == "darter" else "<svg" in file.read_text()
-        assert names(here) == {link.name, "real"} and names(file.parent) == {file.name}
+        assert names(here) == {link.name, "real"} and names(file.parent) == {file.name, "next"}
+
+
+@each([("no/a.svg", "there is no directory '"), ("a.svg", "cannot be written: Too many levels of symbolic links"),
+       ("/proc/a.svg", "cannot be written: ")])
+def test_a_link_that_leads_nowhere_is_found_at_once(case):
+    name, part = case
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        (here / "a.svg").symlink_to(name)
+        done = darter("record", "-o", here / "a.svg", program.pid)
+        assert done.returncode and part in done.stderr and "recording" not in done.stderr, done
+        assert (here / "a.svg").is_symlink() and names(here) == {"a.svg"}
 
 
 @each(["svg", "darter"])
@@ -90,26 +120,48 @@ def test_a_result_is_on_the_disk_before_it_gets_its_name(extension):
         assert calls == ["fsync", "rename"], calls
 
 
-def test_two_recordings_to_one_file():
-    """The second one ends while the first one goes on: neither is lost, and both say the truth."""
+def test_a_second_recording_to_one_file():
+    """It is refused before anything is recorded, and a program is not started."""
     with target(SYSTEM, "hum.py") as program, folder() as here, folder() as there:
-        output, part = here / "a.darter", here / "a.darter.part.darter"
+        output = here / "a.darter"
         with Recorder(["-o", output, program.pid], there) as first:
             wait_recorded(output, program.pid)
             before = output.stat().st_ino
-            done = darter("record", "-d", "0.2", "-o", output, program.pid, check=1)
-            assert f"'{output}' is not replaced: another darter is still recording to it" in done.stderr, done.stderr
-            assert f"The recording is kept in {part}." in done.stderr and "written to" not in done.stderr, done.stderr
-            assert darter("report", part, check=0).stderr == "" and "spin" in functions(part)
-            # Nor by who writes it anew.
-            done = darter("report", part, "-f", "darter", "-o", output, check=1)
-            assert "is not replaced" in done.stderr and names(here) == {output.name, part.name}, done.stderr
+            (here / "link.darter").symlink_to(output)
+            for other in (output, here / "link.darter"):
+                for words in ([program.pid], ["--", "touch", there / "started"]):
+                    done = darter("record", "-o", other, *words, check=1)
+                    assert done.stderr == (f"darter: '{other}' is not replaced: another darter is still recording to it\n"
+                                           "  give each recording a file of its own, with '-o FILE'\n"), done.stderr
+            assert names(here) == {output.name, "link.darter"} and names(there) == set()
             first.end()
             assert f"written to {output}\n" in first.errors, first.errors
         assert output.stat().st_ino == before and darter("report", output, check=0).stderr == ""
         # It has ended: the next one replaces it.
         darter("record", "-q", "-d", "0.2", "-o", output, program.pid, check=0)
-        assert output.stat().st_ino != before and names(here) == {output.name, part.name}
+        assert output.stat().st_ino != before and names(here) == {output.name, "link.darter"}
+
+
+def test_a_second_recording_that_begins_meanwhile():
+    """One gets the name of the other, which ends while the first one goes on: neither is lost, and both say the truth."""
+    with target(SYSTEM, "hum.py") as program, folder() as here, folder() as there, contextlib.ExitStack() as stack:
+        output, part = here / "a.darter", here / "a.darter.part.darter"
+        output.write_text("old")
+        second = stack.enter_context(Recorder(["-o", output, program.pid], here))
+        wait_recorded(part, program.pid)
+        output.unlink()
+        first = stack.enter_context(Recorder(["-o", output, program.pid], there))
+        wait_recorded(output, program.pid)
+        before = output.stat().st_ino
+        second.end(check=1)
+        assert f"'{output}' is not replaced: another darter is still recording to it" in second.errors, second.errors
+        assert f"The recording is kept in {part}." in second.errors and "written to" not in second.errors, second.errors
+        assert darter("report", part, check=0).stderr == "" and "spin" in functions(part)
+        # Nor by who writes it anew.
+        done = darter("report", part, "-f", "darter", "-o", output, check=1)
+        assert "is not replaced" in done.stderr and names(here) == {output.name, part.name}, done.stderr
+        first.end()
+        assert output.stat().st_ino == before and darter("report", output, check=0).stderr == ""
 
 
 @each(["removed", "renamed", "replaced"])
@@ -135,9 +187,10 @@ def test_a_recording_that_loses_its_name(how):
 
 def test_a_recording_that_loses_its_name_to_another_one():
     with target(SYSTEM, "hum.py") as program, folder() as here, folder() as there, contextlib.ExitStack() as stack:
-        output, part = here / "a.darter", here / "a.darter.part.darter"
+        output, part = here / "a.darter", here / "a.darter.part-2.darter"
+        output.write_text("old")
         with Recorder(["-o", output, program.pid], here) as first:
-            wait_recorded(output, program.pid)
+            wait_recorded(here / "a.darter.part.darter", program.pid)
             second = stack.enter_context(Recorder(["-o", output, program.pid], there))
             wait_recorded(part, program.pid)
             part.rename(output)

@@ -180,6 +180,32 @@ def test_processes_that_end_too_soon_are_told():
         assert ("ended before" in darter("report", here / "a.darter").stdout) == bool(missed)
 
 
+# Starts a program that does nothing again and again.
+SPAWNS = """
+import os
+print("ready", flush=True)
+while True:
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], os.environ), 0)
+"""
+
+
+@each([("--name", "hum[.]py 400$"), ("--children",)])
+def test_what_ends_beside_is_no_loss(options):
+    """Programs that are no Python, and those that do not match, are not told to be missing."""
+    need_program("zstd")
+    with folder() as here, contextlib.ExitStack() as stack:
+        (here / "spawns.py").write_text(SPAWNS)
+        program = stack.enter_context(target(SYSTEM, "hum.py", "400"))
+        beside = stack.enter_context(target(SYSTEM, here / "spawns.py"))
+        stack.enter_context(shell_loop := subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"]))
+        stack.callback(shell_loop.kill)
+        roots = [program.pid, beside.pid, shell_loop.pid] if "--children" in options else []
+        darter("record", "-q", "-d", "2", *options, "-o", here / "a.darter", *roots, check=0)
+        recording = Recording((here / "a.darter").read_bytes())
+        assert program.pid in {process[0] for process in recording.processes.values()}
+        assert recording.meta[-1] == 0, recording.meta
+
+
 def reads_of(pid):
     """How often a process, all of its threads, has read a file."""
     with open(f"/proc/{pid}/io") as file:

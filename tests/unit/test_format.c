@@ -395,6 +395,28 @@ static void test_short_commands(void **state)
 	}
 }
 
+static void test_names_for_files(void **state)
+{
+	static const struct {
+		const char *command, *name;
+	} cases[] = {
+	    {"/usr/bin/python3 -u /srv/server.py --port 80", "server"},
+	    {"python3 -m http.server", "http.server"},
+	    {"/usr/bin/python3 -c import time", "python3"},
+	    {"python3.13t -Ic pass", "python3.13t"},
+	    {"python3 -", "python3"},
+	    {"/bin/x y", "x"},
+	    {"", "python"},
+	};
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		dt_process_name(0, cases[i].command, name, sizeof(name));
+		assert_string_equal(name, cases[i].name);
+	}
+}
+
 static void test_torn(void **state)
 {
 	static const struct {
@@ -470,6 +492,7 @@ int main(void)
 	    cmocka_unit_test(test_short_commands),
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_names_for_files),
 	    cmocka_unit_test(test_torn),
 	    cmocka_unit_test(test_core),
 	};

@@ -455,6 +455,39 @@ static void test_short_names(void **state)
 	dt_profile_free(profile);
 }
 
+/* Rows of threads do not repeat a command line of hundreds of letters, also where nothing else is cut. */
+static void test_long_commands(void **state)
+{
+	struct dt_profile *profile = dt_profile_new();
+	struct dt_profile_run run = {.wall_ns = EXAMPLE_MS, .samples = 1000, .state = DT_STATE_RUNNING};
+	struct golden golden;
+	char command[300];
+
+	(void)state;
+	memset(command, 'x', sizeof(command) - 1);
+	command[sizeof(command) - 1] = '\0';
+	run.stack = example_frame(profile, 0, "serve", "/srv/app.py", 1);
+	for (int pid = 1001; pid <= 1002; pid++) {
+		struct dt_profile_process process = {.pid = pid, .command = example_string(profile, command)};
+		struct dt_profile_thread thread = {.tid = (uint64_t)pid};
+
+		assert_int_equal(dt_profile_add_process(profile, &process, &thread.process), 0);
+		assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	}
+	for (int full = 0; full < 2; full++) {
+		struct dt_view_options options = {.threads = true, .full_names = full};
+
+		render_to(golden_begin(&golden), profile, &options, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, " of process 1002 xxxxxxxx"));
+		assert_int_equal(strstr(golden.data, command) != NULL, full);
+		assert_int_equal(strstr(golden.data, "xx…\n") != NULL, !full);
+		free(golden.data);
+	}
+	dt_profile_free(profile);
+}
+
 /* The time before there was Python is told, since no row has it. */
 static void test_absent(void **state)
 {
@@ -669,6 +702,7 @@ int main(void)
 	    cmocka_unit_test(test_many_threads),
 	    cmocka_unit_test(test_absent),
 	    cmocka_unit_test(test_short_names),
+	    cmocka_unit_test(test_long_commands),
 	    cmocka_unit_test(test_few_samples),
 	    cmocka_unit_test(test_fewer_rounds),
 	    cmocka_unit_test(test_cpu_time_of_waiting),
