@@ -56,7 +56,7 @@ static int begin(struct dt_record_run *run, struct dt_data *data, struct dt_reco
 		dt_record_tell(run, "'%.400s' cannot be written now: %s; it is recorded to %s", run->output,
 			       strerror(data->full), data->path);
 	else if (run->common->verbose && !data->final)
-		dt_record_tell(run, "it is written to %s while it goes on", data->path);
+		dt_record_tell(run, "until it ends the recording is in %s", data->path);
 	return code;
 }
 

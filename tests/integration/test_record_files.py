@@ -53,8 +53,8 @@ def test_where_a_killed_darter_keeps_what_goes_to_stdout():
     """It is told at the beginning by who says more, and by the manual."""
     with target(SYSTEM, "hum.py") as program, folder() as here:
         with Recorder(["-v", "-f", "text", program.pid], here, env={"TMPDIR": str(here)}) as recorder:
-            recorder.wait_said("while it goes on\n")
-            kept = Path(re.search(r"it is written to (\S+) while it goes on\n", recorder.errors)[1])
+            recorder.wait_said("until it ends the recording is in")
+            kept = Path(re.search(r"until it ends the recording is in (\S+)\n", recorder.errors)[1])
             wait_recorded(kept, program.pid)
             recorder.end(signal.SIGKILL, check=-signal.SIGKILL)
         assert kept.parent == here and names(here) == {kept.name} and re.fullmatch(r"darter-\w{6}\.darter", kept.name)
