@@ -36,7 +36,7 @@ struct dt_watcher {
 	_Atomic uint64_t strays;
 	struct dt_seat seat;
 	struct dt_stop stop;
-	struct dt_allowance allowance; /* for it */
+	uint64_t charged_ns; /* of what threads have stood for us, this was charged to their processes */
 	struct dt_seating seating;
 	struct {
 		uint64_t rounds; /* that were made there */

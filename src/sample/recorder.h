@@ -131,6 +131,7 @@ struct dt_moment {
 	struct dt_stop *stop;       /* NULL: nobody may be stopped in this look */
 	enum dt_agreement agree;
 	bool ladder;      /* may the long way be taken? The first look takes it in any case */
+	uint64_t hold_ns; /* for so long threads may stand in that, all together; DT_HOLD_LONG: as long as it takes */
 	bool more;        /* the look before this one was not done: it is gone on with */
 	bool hurry;       /* others are to be looked at in this moment */
 	bool overslept;   /* we were woken, or got our CPU, after late_ns: most likely because the target ran */
