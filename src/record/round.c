@@ -92,6 +92,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 					 .early = subject->asked ? &subject->early : NULL,
 					 .on_ns = m->late_ns + STOP_NS};
 	enum dt_taken taken = DT_TAKEN_HARD;
+	uint64_t began = dt_clock_ns();
 	int code;
 
 	subject->tries++;
@@ -100,6 +101,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 	code = dt_recorder_take(subject->recorder, &moment, &taken, &subject->err);
 	dt_watcher_look_end(m->w);
 	charge(m->w, subject);
+	subject->took_ns += dt_clock_ns() - began;
 	m->w->got_up = m->w->got_up || dt_recorder_up_ns(subject->recorder) >= m->woke_ns;
 	subject->code = code;
 	if (subject->code == 0 && taken == DT_TAKEN_AWAY)
@@ -249,6 +251,7 @@ static void look_at_all(const struct moment *m)
 	for (subject = m->list; subject; subject = subject->next) {
 		subject->stage = DT_STAGE_NEXT;
 		subject->tries = 0;
+		subject->took_ns = 0;
 		subject->asked = false;
 	}
 	ask_early(m);

@@ -95,6 +95,11 @@ uint64_t dt_recorder_waited(const struct dt_recorder *r)
 	return r->waited_ns;
 }
 
+uint64_t dt_recorder_beside(const struct dt_recorder *r)
+{
+	return r->beside_ns;
+}
+
 struct dt_recorded *dt_recorder_threads(struct dt_recorder *r, size_t *count)
 {
 	*count = r->count;

@@ -181,6 +181,9 @@ bool dt_recorder_ran(struct dt_recorder *recorder);
 /* How long the last look had to wait for a CPU, having left the perch: nobody was kept from one meanwhile. */
 uint64_t dt_recorder_waited(const struct dt_recorder *recorder);
 
+/* For how long the last look was not in the perch, in all. */
+uint64_t dt_recorder_beside(const struct dt_recorder *recorder);
+
 /* How much CPU time the process has spent, its ended threads included, by its own clock. False: that is not known, or
  * not all threads that it has now are. */
 bool dt_recorder_spent(struct dt_recorder *recorder, uint64_t *spent_ns);

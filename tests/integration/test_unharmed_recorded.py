@@ -154,6 +154,23 @@ def test_nobody_is_stopped_for_long(python):
     assert not beyond, "\n".join(beyond)
 
 
+@alone
+@each(SOME_SHAPES)
+def test_looks_that_take_long_are_fewer(python):
+    """As docs/record.md says. A look at 60,000 frames takes 0.6 ms on any machine: 16 a second are one percent."""
+    with target(python, "toil.py", "deep") as program, folder() as here:
+        file = here / "a.darter"
+        before, began = waited(program.pid), time.monotonic_ns()
+        with Recorder(["--json", "-q", "-r", 100, "-d", 3, "-o", file, program.pid], here) as recorder:
+            told = json.loads(recorder.end(None))
+        delay = 100 * (waited(program.pid) - before) / (time.monotonic_ns() - began)
+    if not told["rung"].startswith("perch"):
+        skip(f"there is no perch: {told['rung']}, {told['rung_why']}")
+    record_figure(f"60,000 frames recorded, {python.label}", f"{told['rounds']} rounds in 3 s, {delay:.2f} % of the time the "
+                  "program waited for a CPU, of other programs as well")
+    assert 0 < told["rounds"] < 150, told
+
+
 def priorities(program, here, *options):
     """How the threads of darter are scheduled while it records, and the rung that it tells."""
     file = here / "a.darter"
