@@ -17,6 +17,7 @@
 #define LATE_NS   200000u   /* after which a look is not one of its moment any more */
 #define ASIDE_NS  100000u   /* in which who runs at an instant is put aside for us, though we may have to wait then */
 #define STOP_NS   300000u   /* more may pass until one is met that ran when it was first asked */
+#define VAIN_NS   800000u   /* the same of one that was to stop, and waits for a CPU: it stands */
 #define OVER_NS   2000000u  /* a round that is over by so much is not made longer by looks that stop threads */
 #define LONG_NS   5000000u  /* after which it is asked how much of a round we were on a CPU */
 #define FROZEN_NS 50000000u /* so late we are likelier to have been stopped ourselves */
@@ -226,16 +227,23 @@ static bool is_allowed(const struct moment *m, struct dt_subject *subject, enum 
 	return way != STOP || may_stand(w, subject);
 }
 
+/* How much later than others it may be looked at like that. */
+static uint64_t more_ns(const struct moment *m, const struct dt_subject *subject, enum way way)
+{
+	bool in_time = m->woke_ns <= m->late_ns;
+
+	if (way == OUTER && m->w->stop.in_vain && in_time)
+		return VAIN_NS;
+	return subject->asked || (way == STOP && in_time) ? STOP_NS : 0;
+}
+
 /* What could not be seen from where we sit. */
 static void settle(const struct moment *m, struct dt_subject *subject)
 {
-	for (enum way way = WHOLE; way < LADDER; way++) {
-		bool more = subject->asked || (way == STOP && m->woke_ns <= m->late_ns);
-
-		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < m->late_ns + (more ? STOP_NS : 0) &&
+	for (enum way way = WHOLE; way < LADDER; way++)
+		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < m->late_ns + more_ns(m, subject, way) &&
 		    is_allowed(m, subject, way))
 			take(m, subject, way);
-	}
 	if (subject->stage == DT_STAGE_DONE)
 		return;
 	if (dt_clock_ns() < m->late_ns + OVER_NS)

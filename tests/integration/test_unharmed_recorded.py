@@ -13,7 +13,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import BUILD, FULL, SOME_SHAPES, SYSTEM, USABLE, alone, each, limit, need_program, need_root, \
+from harness import BUILD, FULL, SOME_SHAPES, SYSTEM, USABLE, again, alone, each, limit, need_program, need_root, \
     process_state, record_figure, size, skip, target, wait_for
 from recordings import Recorder, folder, functions, wait_recorded
 from unharmed import check_assault, play, run_assault
@@ -195,6 +195,21 @@ def test_without_a_perch_the_priority_stays():
         assert os.SCHED_FIFO in policies and rung == "beside, with pauses", (policies, rung)
         policies, _ = priorities(program, here, "--perch", "off", "-r", 6000)
         assert os.SCHED_FIFO not in policies, policies
+
+
+@alone
+@again("other programs may keep darter from its CPU")
+def test_who_waits_for_a_cpu_is_seen_with_pauses():
+    """A thread that waits for a CPU does not stop in time, but stands: it is looked at as it is."""
+    need_root()
+    cpu = max(os.sched_getaffinity(0))
+    with target(SYSTEM, "toil.py", "one") as program, target(SYSTEM, "toil.py", "one") as rival, folder() as here:
+        for pid in (program.pid, rival.pid):
+            os.sched_setaffinity(pid, {cpu})
+        with Recorder(["--json", "-q", "-d", 3, "--pause", "always", "-o", "a.darter", program.pid], here) as recorder:
+            told = json.loads(recorder.end(None))
+    assert told["stops"] > 10, told
+    assert 8 * told["unseen"] < told["samples"], told
 
 
 @alone
