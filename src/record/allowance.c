@@ -24,3 +24,8 @@ bool dt_allowance_ask(struct dt_allowance *a, uint64_t stood_ns, uint64_t now_ns
 	a->left_ns = DT_MAX(a->left_ns, -DEBT_NS);
 	return a->left_ns > 0;
 }
+
+uint64_t dt_allowance_left(const struct dt_allowance *a)
+{
+	return (uint64_t)DT_MAX(a->left_ns, 0);
+}

@@ -17,6 +17,7 @@
 #define LATE_NS   200000u   /* after which a look is not one of its moment any more */
 #define ASIDE_NS  100000u   /* in which who runs at an instant is put aside for us, though we may have to wait then */
 #define STOP_NS   300000u   /* more may pass until one is met that ran when it was first asked */
+#define VAIN_NS   800000u   /* the same of one that was to stop, and waits for a CPU: it stands */
 #define OVER_NS   2000000u  /* a round that is over by so much is not made longer by looks that stop threads */
 #define LONG_NS   5000000u  /* after which it is asked how much of a round we were on a CPU */
 #define FROZEN_NS 50000000u /* so late we are likelier to have been stopped ourselves */
@@ -41,6 +42,38 @@ static struct dt_recorded *only_thread(const struct dt_subject *subject)
 	return count == 1 && threads->tid ? threads : NULL;
 }
 
+/* What threads have stood for us until now is charged to their process. */
+static void charge(struct dt_watcher *w, struct dt_subject *subject)
+{
+	uint64_t stood_ns = w->stop.stood_ns + dt_pause_sum().stood_ns;
+
+	if (subject)
+		subject->stood_ns += stood_ns - w->charged_ns;
+	w->charged_ns = stood_ns;
+}
+
+/* One that did not stop in time may have stood between two looks. */
+static void charge_late(struct dt_watcher *w)
+{
+	struct dt_subject *subject = w->subjects;
+
+	if (w->stop.stood_ns + dt_pause_sum().stood_ns == w->charged_ns)
+		return;
+	while (subject && subject->pid != w->stop.pid)
+		subject = subject->next;
+	charge(w, subject);
+}
+
+/* May threads of a process be stopped, and for how long in all? */
+static uint64_t may_stand(const struct dt_watcher *w, struct dt_subject *subject)
+{
+	if (w->options.pause_always)
+		return DT_HOLD_LONG;
+	if (!w->options.pause || !dt_allowance_ask(&subject->allowance, subject->stood_ns, dt_clock_ns()))
+		return 0;
+	return dt_allowance_left(&subject->allowance);
+}
+
 /* One look. A process that is to be dropped is done with, and has a code. */
 static void take(const struct moment *m, struct dt_subject *subject, enum way way)
 {
@@ -50,6 +83,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 						  : way == OUTER ? DT_AGREE_OUTER
 								 : DT_AGREE_NOT,
 					 .ladder = way == LADDER,
+					 .hold_ns = may_stand(m->w, subject),
 					 .more = subject->tries > 0,
 					 .hurry = m->list->next != NULL,
 					 .overslept = m->woke_ns > m->late_ns,
@@ -59,12 +93,16 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 					 .early = subject->asked ? &subject->early : NULL,
 					 .on_ns = m->late_ns + STOP_NS};
 	enum dt_taken taken = DT_TAKEN_HARD;
+	uint64_t began = dt_clock_ns();
 	int code;
 
 	subject->tries++;
+	charge_late(m->w);
 	dt_watcher_look_begin(m->w, subject);
 	code = dt_recorder_take(subject->recorder, &moment, &taken, &subject->err);
 	dt_watcher_look_end(m->w);
+	charge(m->w, subject);
+	subject->took_ns += dt_clock_ns() - began;
 	m->w->got_up = m->w->got_up || dt_recorder_up_ns(subject->recorder) >= m->woke_ns;
 	subject->code = code;
 	if (subject->code == 0 && taken == DT_TAKEN_AWAY)
@@ -178,27 +216,34 @@ static void go_round(const struct moment *m)
 
 /* A stop that follows many others is not worth what it does to the target. Who waits for a CPU does not stop in time,
  * but stands: looks at it agree. */
-static bool is_allowed(const struct moment *m, enum way way)
+static bool is_allowed(const struct moment *m, struct dt_subject *subject, enum way way)
 {
-	struct dt_watcher *w = m->w;
+	const struct dt_watcher *w = m->w;
 
 	if (!w->options.pause)
 		return way == OUTER;
 	if (w->options.pause_always)
 		return way != WHOLE || w->stop.in_vain;
-	return way != STOP || dt_allowance_ask(&w->allowance, w->stop.stood_ns, dt_clock_ns());
+	return way != STOP || may_stand(w, subject);
+}
+
+/* How much later than others it may be looked at like that. */
+static uint64_t more_ns(const struct moment *m, const struct dt_subject *subject, enum way way)
+{
+	bool in_time = m->woke_ns <= m->late_ns;
+
+	if (way == OUTER && m->w->stop.in_vain && in_time)
+		return VAIN_NS;
+	return subject->asked || (way == STOP && in_time) ? STOP_NS : 0;
 }
 
 /* What could not be seen from where we sit. */
 static void settle(const struct moment *m, struct dt_subject *subject)
 {
-	for (enum way way = WHOLE; way < LADDER; way++) {
-		bool more = subject->asked || (way == STOP && m->woke_ns <= m->late_ns);
-
-		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < m->late_ns + (more ? STOP_NS : 0) &&
-		    is_allowed(m, way))
+	for (enum way way = WHOLE; way < LADDER; way++)
+		if (subject->stage == DT_STAGE_AWAY && dt_clock_ns() < m->late_ns + more_ns(m, subject, way) &&
+		    is_allowed(m, subject, way))
 			take(m, subject, way);
-	}
 	if (subject->stage == DT_STAGE_DONE)
 		return;
 	if (dt_clock_ns() < m->late_ns + OVER_NS)
@@ -214,6 +259,7 @@ static void look_at_all(const struct moment *m)
 	for (subject = m->list; subject; subject = subject->next) {
 		subject->stage = DT_STAGE_NEXT;
 		subject->tries = 0;
+		subject->took_ns = 0;
 		subject->asked = false;
 	}
 	ask_early(m);

@@ -7,6 +7,7 @@
 #define GROUP_SHIFT 32                   /* of the number of an interpreter, above the place of a name in its list */
 #define NAMES_NS    UINT64_C(1000000000) /* names are read as often as that: a thread may get another one */
 #define SOON_NS     UINT64_C(50000000)   /* or that, if there are threads without: a pool begins many at once */
+#define HOLD_NS     UINT64_C(2000000)    /* for so long threads may stand in the first look */
 #define NAMES_REST  100                  /* times as long as it took to read them there is none */
 
 static int read_names(void *context, struct dt_mem *image, const struct dt_walk *walk, struct dt_arena *arena)
@@ -80,13 +81,15 @@ void dt_subject_free(struct dt_subject *subject)
 int dt_subject_meet(struct dt_subject *subject, struct dt_image_pool *pool, struct dt_error *err)
 {
 	const struct dt_seat beside = {.kind = DT_SEAT_BESIDE, .cpu = -1};
-	const struct dt_moment moment = {.seat = &beside, .ladder = true, .late_ns = UINT64_MAX};
+	const struct dt_moment moment = {.seat = &beside, .ladder = true, .hold_ns = HOLD_NS, .late_ns = UINT64_MAX};
+	const uint64_t stood_ns = dt_pause_sum().stood_ns;
 	enum dt_taken taken;
 	int rc;
 
 	dt_image_pool_lend(subject->pool, pool);
 	rc = dt_recorder_take(subject->recorder, &moment, &taken, err);
 	subject->met_ns = dt_clock_ns();
+	subject->stood_ns = dt_pause_sum().stood_ns - stood_ns;
 	dt_image_pool_lend(subject->pool, NULL);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/index.h"
+#include "record/allowance.h"
 #include "record/ring.h"
 #include "record/strays.h"
 #include "record/told.h"
@@ -49,10 +50,13 @@ struct dt_subject {
 
 	/* For the thread that samples. */
 	enum dt_stage stage;
-	unsigned tries; /* in this round */
-	bool active;    /* a thread of it ran in the last round */
-	bool asked;     /* its account was read when the moment was not over yet: */
+	unsigned tries;   /* in this round */
+	uint64_t took_ns; /* by looks in this round */
+	bool active;      /* a thread of it ran in the last round */
+	bool asked;       /* its account was read when the moment was not over yet: */
 	struct dt_early early;
+	struct dt_allowance allowance; /* for stops */
+	uint64_t stood_ns;             /* how long its threads have stood for looks, all together, the first included */
 
 	/* For the crew: crew.h. */
 	struct dt_subject *beside; /* the next of all */

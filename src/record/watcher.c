@@ -70,16 +70,30 @@ static void add_all(struct dt_watcher *w, struct dt_subject *list)
 	*link = list;
 }
 
+/* For how long the last round kept a process from its CPU that ran: the one of which that is most. */
+static uint64_t kept_ns(const struct dt_watcher *w)
+{
+	uint64_t most = 0;
+
+	for (const struct dt_subject *subject = w->subjects; subject; subject = subject->next)
+		if (subject->active)
+			most = DT_MAX(most, subject->took_ns -
+						DT_MIN(subject->took_ns, dt_recorder_beside(subject->recorder)));
+	return DT_MIN(most, w->took_ns);
+}
+
 /* The next instant. Where a look takes a good part of the time between two, the target waits for as long, and is to
- * get on. */
+ * get on; so are all, where looks at many of them do. */
 static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 {
-	uint64_t next = dt_instants_next(&w->instants, due_ns, dt_clock_ns()), rest_ns = 0;
+	uint64_t now = dt_clock_ns(), next = dt_instants_next(&w->instants, due_ns, now), rest_ns = 0;
 
+	if (w->seat.kind != DT_SEAT_BESIDE)
+		rest_ns = dt_respite_after(&w->respite, w->options.rate, kept_ns(w), now);
+	if (w->seat.kind != DT_SEAT_BESIDE && w->took_ns * LONG_PART * w->options.rate > NS_PER_S)
+		rest_ns = DT_MAX(rest_ns, PERCH_REST * w->took_ns);
 	/* Behind the rest the next instant is as far as ever: at its end it would mostly be there already, and find
 	 * what comes so long after a look like this. */
-	if (w->seat.kind != DT_SEAT_BESIDE && w->took_ns * LONG_PART * w->options.rate > NS_PER_S)
-		rest_ns = PERCH_REST * w->took_ns;
 	dt_instants_put_off(&w->instants, rest_ns);
 	return next + rest_ns;
 }

@@ -7,6 +7,7 @@
 #include "base/event.h"
 #include "record/allowance.h"
 #include "record/instants.h"
+#include "record/respite.h"
 #include "record/seating.h"
 #include "record/watcher.h"
 
@@ -36,7 +37,7 @@ struct dt_watcher {
 	_Atomic uint64_t strays;
 	struct dt_seat seat;
 	struct dt_stop stop;
-	struct dt_allowance allowance; /* for it */
+	uint64_t charged_ns; /* of what threads have stood for us, this was charged to their processes */
 	struct dt_seating seating;
 	struct {
 		uint64_t rounds; /* that were made there */
@@ -48,6 +49,7 @@ struct dt_watcher {
 	_Atomic uint64_t cpu_ns;
 	struct dt_subject *subjects; /* that are looked at */
 	struct dt_instants instants;
+	struct dt_respite respite;                         /* of the process whose looks take longest */
 	uint64_t watched_rounds, watched_late, watched_ns; /* of the tally, when the seat was last judged, and when */
 	uint64_t beyond_rounds; /* since then: one process, which ran with a real-time priority */
 	uint64_t took_ns;       /* by the last round, of CPU time */

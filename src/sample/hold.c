@@ -16,6 +16,7 @@
 #define TRACER_NS     2000000     /* to wait for a tracer to go */
 #define TRACED_NS     250000000u  /* one that stays longer is no look of another darter */
 #define BELIEVED_NS   1000000000u /* after which a refusal or a tracer is asked for again */
+#define TOGETHER_NS   2000000u    /* in which several threads are to stand, where that is limited */
 
 void dt_holds_begin(struct dt_holds *holds)
 {
@@ -25,6 +26,7 @@ void dt_holds_begin(struct dt_holds *holds)
 	holds->loose_waits = 0;
 	holds->met_count = 0;
 	holds->tracer = 0;
+	holds->stood_ns = dt_pause_sum().stood_ns;
 	if (holds->seen && dt_clock_ns() - holds->seen_ns > BELIEVED_NS)
 		holds->seen = 0;
 	if (holds->refused_ns && dt_clock_ns() - holds->refused_ns > BELIEVED_NS) {
@@ -60,11 +62,16 @@ int dt_holds_single(const struct dt_holds *holds)
 void dt_holds_end(struct dt_holds *holds)
 {
 	for (size_t i = 0; i < holds->pause_count; i++)
+		dt_pause_let_go(&holds->pauses[i].hold);
+	for (size_t i = 0; i < holds->pause_count; i++)
 		dt_pause_end(&holds->pauses[i].hold);
 	holds->pause_count = 0;
 	if (holds->perched)
 		dt_perch_end(&holds->perch);
 	holds->perched = 0;
+	if (holds->hurries)
+		dt_perch_give_back(&holds->saved);
+	holds->hurries = false;
 }
 
 bool dt_holds_kept(const struct dt_holds *holds)
@@ -110,6 +117,7 @@ static enum dt_verdict denied(struct dt_holds *holds, int tid)
 {
 	int tracer = dt_thread_tracer(holds->proc, tid);
 
+	dt_holds_end(holds); /* nobody stands while we wait */
 	if (tracer != holds->seen)
 		holds->seen_ns = dt_clock_ns();
 	holds->seen = tracer;
@@ -178,15 +186,16 @@ static bool all_have_gil(struct dt_holds *holds, const struct dt_suspects *suspe
 /* Is what the thread has in hand as it was? If no GIL names the thread, it is one of all those that are taken. */
 static bool has_gil_still(const void *context)
 {
-	const struct dt_holds *holds = context;
-	const struct dt_suspects *suspects = holds->asked;
-	bool own = dt_suspects_names(suspects, holds->asked_tid);
+	const struct dt_asked *asked = context;
+	const struct dt_holds *holds = asked->holds;
+	const struct dt_suspects *suspects = asked->suspects;
+	bool own = dt_suspects_names(suspects, asked->tid);
 
 	for (size_t i = 0; i < suspects->gils; i++) {
 		const struct dt_suspect *then = &suspects->list[i];
 		struct dt_gil_words now;
 
-		if (then->words.locked != 1 || (own && then->tid != holds->asked_tid))
+		if (then->words.locked != 1 || (own && then->tid != asked->tid))
 			continue;
 		if (dt_walk_gil(holds->live, holds->python, then->words.address, &now) < 0 || now.locked != 1 ||
 		    now.holder != then->words.holder)
@@ -217,31 +226,93 @@ static enum dt_verdict wait_for_gil(struct dt_holds *holds, const struct dt_susp
 	return waited_enough(holds, dt_suspects_switches(suspects), times) ? DT_HOPELESS : DT_AGAIN;
 }
 
-static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
+/* Let us stop threads once more? */
+static bool may_pause(const struct dt_holds *holds)
 {
-	if (!all_have_gil(holds, suspects))
-		return wait_for_gil(holds, suspects);
+	return !holds->pause_refused && dt_pause_sum().stood_ns - holds->stood_ns < holds->most_ns;
+}
+
+/* Do all of them stand in time? Until the last one does the others wait for it, and that may be long where there are
+ * more of them than CPUs. */
+static bool all_decided(struct dt_holds *holds)
+{
+	uint64_t until = dt_clock_ns() + TOGETHER_NS;
+
+	if (holds->most_ns == DT_HOLD_LONG || holds->pause_count < 2)
+		return true;
+	for (size_t i = 0; i < holds->pause_count; i++)
+		if (!dt_pause_decided(&holds->pauses[i].hold, until))
+			return false;
+	return true;
+}
+
+/* Waits for all that are being stopped. Of a thread that blocked first (EBUSY) the caller has to know what that means:
+ * it is not held. */
+static enum dt_verdict await_pauses(struct dt_holds *holds, bool *busy)
+{
+	bool decided = all_decided(holds);
+	enum dt_verdict verdict = decided ? DT_PROVEN : DT_AGAIN;
+	int refused = 0;
+
+	*busy = false;
+	for (size_t i = 0; i < holds->pause_count && !decided; i++)
+		dt_pause_let_go(&holds->pauses[i].hold);
+	for (size_t i = 0; i < holds->pause_count; i++) {
+		int tid = holds->pauses[i].hold.tid;
+		int rc = dt_pause_wait(&holds->pauses[i].hold);
+
+		*busy = *busy || rc == -EBUSY;
+		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
+			refused = tid;
+		else if (rc < 0 && rc != -EBUSY)
+			verdict = DT_AGAIN;
+		else
+			holds->seen = 0;
+	}
+	if (!refused)
+		holds->pause_denials = 0;
+	return refused ? denied(holds, refused) : verdict;
+}
+
+static void hurry(struct dt_holds *holds)
+{
+	if (holds->hurry && !holds->hurries && dt_perch_sched(&holds->saved) == 0 && holds->saved.policy == SCHED_OTHER)
+		holds->hurries = dt_perch_fifo();
+}
+
+/* Begins to stop each thread that runs. */
+static enum dt_verdict start_all(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
-		int rc;
+		struct dt_paused *paused;
 
 		if (!suspect->running || dt_holds_has(holds, suspect->tid))
 			continue;
 		if (holds->pause_count == DT_HOLDS || !has_room(holds))
 			return DT_HOPELESS;
-		holds->asked = suspects;
-		holds->asked_tid = suspect->tid;
-		rc = dt_pause_begin(holds->proc, suspect->tid, has_gil_still, holds,
-				    &holds->pauses[holds->pause_count].hold);
-		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
-			return denied(holds, suspect->tid);
-		if (rc < 0)
+		paused = &holds->pauses[holds->pause_count];
+		paused->asked = (struct dt_asked){holds, suspects, suspect->tid};
+		if (dt_pause_start(holds->proc, suspect->tid, has_gil_still, &paused->asked, &paused->hold) < 0)
 			return DT_AGAIN;
-		holds->seen = 0;
-		holds->pause_denials = 0;
 		holds->pause_count++;
 	}
 	return DT_PROVEN;
+}
+
+static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_suspects *suspects)
+{
+	enum dt_verdict started, awaited;
+	bool busy;
+
+	if (!all_have_gil(holds, suspects))
+		return wait_for_gil(holds, suspects);
+	hurry(holds);
+	started = start_all(holds, suspects);
+	awaited = await_pauses(holds, &busy);
+	if (started != DT_PROVEN || awaited != DT_PROVEN)
+		return started == DT_PROVEN ? awaited : started;
+	return busy ? DT_AGAIN : DT_PROVEN;
 }
 
 static bool is_attached_still(const void *context)
@@ -328,39 +399,19 @@ static enum dt_verdict start_pauses(struct dt_holds *holds, const struct dt_susp
 	return DT_PROVEN;
 }
 
-/* Waits for all of them. Who blocked before it was stopped is not held, and need not be: suspects are collected again
- * after this. */
-static enum dt_verdict await_pauses(struct dt_holds *holds)
-{
-	enum dt_verdict verdict = DT_PROVEN;
-	int refused = 0;
-
-	for (size_t i = 0; i < holds->pause_count; i++) {
-		int tid = holds->pauses[i].hold.tid;
-		int rc = dt_pause_wait(&holds->pauses[i].hold);
-
-		if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
-			refused = tid;
-		else if (rc < 0 && rc != -EBUSY)
-			verdict = DT_AGAIN;
-		else
-			holds->seen = 0;
-	}
-	if (!refused)
-		holds->pause_denials = 0;
-	return refused ? denied(holds, refused) : verdict;
-}
-
 /* Free-threaded: each thread that may be stopped is, all at once, and one that may not is perched on. */
 static enum dt_verdict take_attached(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
 	enum dt_verdict started, awaited;
 	struct loose loose = find_loose(holds, suspects);
+	bool busy;
 
 	if (loose.count > 1 || (loose.count && (holds->perch_refused || holds->perch_misses >= PERCH_MISSES)))
 		return wait_for_loose(holds, &loose);
+	hurry(holds);
 	started = start_pauses(holds, suspects);
-	awaited = await_pauses(holds);
+	/* Who blocked before it was stopped need not be held: suspects are collected again after this. */
+	awaited = await_pauses(holds, &busy);
 	if (started != DT_PROVEN || awaited != DT_PROVEN)
 		return started == DT_PROVEN ? awaited : started;
 	return loose.tid ? take_by_perch(holds, loose.tid) : DT_PROVEN;
@@ -368,10 +419,13 @@ static enum dt_verdict take_attached(struct dt_holds *holds, const struct dt_sus
 
 void dt_holds_take_some(struct dt_holds *holds, const struct dt_suspects *suspects)
 {
-	if (holds->pause_refused)
+	bool busy;
+
+	if (!may_pause(holds))
 		return;
+	hurry(holds);
 	start_pauses(holds, suspects);
-	await_pauses(holds);
+	await_pauses(holds, &busy);
 }
 
 static int first_running(const struct dt_suspects *suspects)
@@ -390,9 +444,9 @@ enum dt_verdict dt_holds_take(struct dt_holds *holds, const struct dt_suspects *
 		holds->perch_misses = PERCH_MISSES;
 	/* Where nothing can be paused, a perch that was missed may be had another time. */
 	if (!holds->perch_refused && suspects->running == 1 &&
-	    (holds->perch_misses < PERCH_MISSES || holds->pause_refused))
+	    (holds->perch_misses < PERCH_MISSES || !may_pause(holds)))
 		return take_by_perch(holds, first_running(suspects));
-	if (holds->pause_refused)
+	if (!may_pause(holds))
 		return DT_HOPELESS;
 	verdict = holds->python->layout.free_threaded ? take_attached(holds, suspects) : take_by_pause(holds, suspects);
 	if (verdict != DT_PROVEN)

@@ -28,8 +28,16 @@ struct dt_attached {
 	uint64_t state; /* where the state of a thread state lies */
 };
 
+/* A thread that must have its GIL until it is stopped, and what was known of the GILs. */
+struct dt_asked {
+	const struct dt_holds *holds;
+	const struct dt_suspects *suspects;
+	int tid;
+};
+
 struct dt_paused {
 	struct dt_pause_hold hold;
+	struct dt_asked asked;
 	struct dt_attached attached; /* free-threaded: what it must have attached until then */
 };
 
@@ -52,8 +60,12 @@ struct dt_holds {
 	int tracer;           /* another process that traces the target, 0: none was met */
 	int perched;          /* tid */
 	struct dt_perch perch;
-	const struct dt_suspects *asked; /* while one of them is being stopped: it must have its GIL until then */
-	int asked_tid;
+	uint64_t most_ns;  /* that threads may stand in a look, all together: then no pause begins; DT_HOLD_LONG */
+	uint64_t stood_ns; /* dt_pause_sum() when the look began */
+	bool hurry; /* a real-time priority is taken while threads stand, where that may be: they do not wait for our
+		       CPU */
+	bool hurries;
+	struct dt_sched saved;    /* how we were scheduled before */
 	struct dt_paused *pauses; /* DT_HOLDS of them, made when the first is needed */
 	size_t pause_count;
 };

@@ -49,6 +49,7 @@ void dt_recorder_sit_down(struct dt_recorder *r, const struct dt_seat *seat)
 {
 	uint64_t used = dt_cpu_ns() - r->up_cpu_ns, passed = dt_clock_ns() - r->up_ns;
 
+	r->beside_ns += passed;
 	r->waited_ns += passed - DT_MIN(used, passed);
 	dt_seat_sit_down(seat);
 }

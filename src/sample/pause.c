@@ -7,7 +7,6 @@
 #include "sample/pause.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -15,10 +14,14 @@
 
 #include "base/util.h"
 #include "sample/holding.h"
+#include "sample/perch.h"
 
 #define DEADLINE_NS  1000000000u /* a thread in an uninterruptible state may take long: it is not waited for */
 #define LONGEST_NS   1000000000u /* that a thread stands, even if we hang */
 #define SPIN_NS      200000u     /* a running thread stops within this as a rule */
+#define AT_ONCE_NS   20000u      /* the same of one that need not wait for our CPU */
+#define NAP_NS       50000
+#define SOON_NS      10000
 #define TRACER_STACK ((size_t)128 << 10)
 
 static _Thread_local struct dt_pause_sum sum;
@@ -33,10 +36,11 @@ bool dt_pause_stopped(int tid)
 }
 
 /* Waits until it stands: 0, -ESRCH or -ETIMEDOUT. The event may not be there: in a program that waits for all its
- * children (waitpid(-1)) another thread of ours may have been faster. */
-static int await_stop(const struct dt_proc *proc, int tid)
+ * children (waitpid(-1)) another thread of ours may have been faster. Who has a real-time priority does not spin for
+ * long: the thread may be waiting for our CPU. */
+static int await_stop(const struct dt_proc *proc, int tid, bool urgent)
 {
-	uint64_t start = dt_clock_ns();
+	uint64_t start = dt_clock_ns(), spin = urgent ? AT_ONCE_NS : SPIN_NS;
 
 	for (;;) {
 		struct dt_thread_stat stat;
@@ -47,12 +51,12 @@ static int await_stop(const struct dt_proc *proc, int tid)
 		waited = dt_clock_ns() - start;
 		if (waited > DEADLINE_NS)
 			return -ETIMEDOUT;
-		if (waited > SPIN_NS) {
+		if (waited > spin) {
 			if (dt_thread_stat(proc, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X')
 				return -ESRCH;
 			if (stat.state == 't')
 				return 0;
-			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = urgent ? SOON_NS : NAP_NS}, NULL);
 		} else {
 			sched_yield();
 		}
@@ -87,7 +91,7 @@ static int stop(const struct dt_pause_hold *hold)
 		return -EBUSY;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
 		return -errno;
-	return await_stop(proc, tid);
+	return await_stop(proc, tid, hold->urgent);
 }
 
 static void *trace(void *context)
@@ -106,8 +110,19 @@ static void *trace(void *context)
 	atomic_store(&hold->lost, true); /* before it goes on: who asks later than that does not trust the look */
 	/* If it fails the thread was killed while it stood. */
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)dt_pause_signal(tid));
+	hold->until_ns = dt_clock_ns();
 	dt_holding_end();
 	return NULL;
+}
+
+/* The tracer begins as an ordinary thread. As long as it waits for a CPU somebody stands: so who has a real-time
+ * priority lends it its own. */
+static void raise_tracer(const struct dt_pause_hold *hold)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+
+	if (hold->urgent)
+		pthread_setschedparam(hold->tracer, SCHED_FIFO, &lowest);
 }
 
 /* Signals of the program that we are part of are not for the tracer. */
@@ -123,7 +138,10 @@ static int start_tracer(struct dt_pause_hold *hold)
 	pthread_attr_setstacksize(&attributes, TRACER_STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
+	hold->urgent = (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
 	rc = pthread_create(&hold->tracer, &attributes, trace, hold);
+	if (rc == 0)
+		raise_tracer(hold);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return -rc;
@@ -180,6 +198,11 @@ int dt_pause_start(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, co
 	return rc;
 }
 
+bool dt_pause_decided(struct dt_pause_hold *hold, uint64_t until_ns)
+{
+	return dt_event_await_until(&hold->decided, until_ns);
+}
+
 int dt_pause_wait(struct dt_pause_hold *hold)
 {
 	int rc;
@@ -206,14 +229,20 @@ bool dt_pause_held(const struct dt_pause_hold *hold)
 	return !atomic_load(&hold->lost);
 }
 
+void dt_pause_let_go(struct dt_pause_hold *hold)
+{
+	if (hold->tid)
+		dt_event_happen(&hold->go_on);
+}
+
 void dt_pause_end(struct dt_pause_hold *hold)
 {
 	if (!hold->tid)
 		return;
-	dt_event_happen(&hold->go_on);
+	dt_pause_let_go(hold);
 	finish(hold);
 	sum.count++;
-	sum.stood_ns += dt_clock_ns() - hold->since_ns;
+	sum.stood_ns += hold->until_ns - hold->since_ns;
 }
 
 struct dt_pause_sum dt_pause_sum(void)

@@ -16,6 +16,8 @@
 #include "base/event.h"
 #include "proc/proc.h"
 
+#define DT_HOLD_LONG UINT64_MAX /* where it is limited for how long threads may stand: for as long as it takes */
+
 /* Asked just before the stop, by another thread while the caller of dt_pause_begin waits: may it be stopped? */
 typedef bool dt_pause_ask_fn(const void *context);
 
@@ -23,7 +25,9 @@ struct dt_pause_hold {
 	const struct dt_proc *proc;
 	int tid;           /* 0: nothing is held */
 	int result;        /* of the attempt to stop it */
-	uint64_t since_ns; /* dt_clock_ns() when it stood */
+	bool urgent;       /* by who has a real-time priority */
+	uint64_t since_ns; /* dt_clock_ns() when it stood, */
+	uint64_t until_ns; /* and when it went on */
 	dt_pause_ask_fn *ask;
 	const void *context;
 	pthread_t tracer;
@@ -43,12 +47,19 @@ int dt_pause_start(const struct dt_proc *proc, int tid, dt_pause_ask_fn *ask, co
 		   struct dt_pause_hold *hold);
 int dt_pause_wait(struct dt_pause_hold *hold);
 
+/* Between the two: is it known by then (dt_clock_ns()) whether it stands? */
+bool dt_pause_decided(struct dt_pause_hold *hold, uint64_t until_ns);
+
 /* True if it has stood still until now. */
 bool dt_pause_held(const struct dt_pause_hold *hold);
 
 /* Of a thread that the calling thread traces: does it stand? And the signal to hand on when it goes on, 0: none. */
 bool dt_pause_stopped(int tid);
 int dt_pause_signal(int tid);
+
+/* Lets it go on, or has that done as soon as it stands, and does not wait for it. dt_pause_end() must follow, and
+ * before that dt_pause_wait() where it has not been called. */
+void dt_pause_let_go(struct dt_pause_hold *hold);
 
 /* Lets it go on. Does nothing if nothing is held. */
 void dt_pause_end(struct dt_pause_hold *hold);

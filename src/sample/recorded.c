@@ -35,7 +35,7 @@ void dt_recorder_begin(struct dt_recorder *r)
 		begin(&r->threads[before->few ? before->list[i] : i]);
 	r->going_on = false;
 	r->asked_all = false;
-	r->waited_ns = 0;
+	r->waited_ns = r->beside_ns = 0;
 	r->away = (struct dt_away){0};
 }
 

@@ -38,6 +38,8 @@ int dt_recorder_new(const struct dt_proc *proc, struct dt_mem *live, const struc
 	r->has_clock = dt_proc_clock(proc, &r->clock) == 0;
 	dt_arena_init(&r->arena, 0);
 	rc = dt_sampler_new(proc, live, python, options, pool, &r->sampler, err);
+	if (rc == 0)
+		r->sampler->holds.hurry = true;
 	if (rc == 0 && dt_mem_open_image(live, pool, &r->lane) < 0)
 		rc = dt_fail(err, DT_EMEMORY, "out of memory");
 	if (rc < 0) {
@@ -93,6 +95,11 @@ uint64_t dt_recorder_waited(const struct dt_recorder *r)
 	return r->waited_ns;
 }
 
+uint64_t dt_recorder_beside(const struct dt_recorder *r)
+{
+	return r->beside_ns;
+}
+
 struct dt_recorded *dt_recorder_threads(struct dt_recorder *r, size_t *count)
 {
 	*count = r->count;
@@ -110,6 +117,7 @@ static int climb(struct dt_recorder *r, const struct dt_moment *moment, enum dt_
 
 	dt_code_cache_generation(r->sampler->codes, 0);
 	r->sampler->limit_ns = r->count ? LADDER_NS : FIRST_NS;
+	r->sampler->holds.most_ns = moment->hold_ns;
 	began = dt_clock_ns();
 	if (many)
 		dt_recorder_stand_up(r, moment->seat);

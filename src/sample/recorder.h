@@ -131,6 +131,7 @@ struct dt_moment {
 	struct dt_stop *stop;       /* NULL: nobody may be stopped in this look */
 	enum dt_agreement agree;
 	bool ladder;      /* may the long way be taken? The first look takes it in any case */
+	uint64_t hold_ns; /* for so long threads may stand in that, all together; DT_HOLD_LONG: as long as it takes */
 	bool more;        /* the look before this one was not done: it is gone on with */
 	bool hurry;       /* others are to be looked at in this moment */
 	bool overslept;   /* we were woken, or got our CPU, after late_ns: most likely because the target ran */
@@ -179,6 +180,9 @@ bool dt_recorder_ran(struct dt_recorder *recorder);
 
 /* How long the last look had to wait for a CPU, having left the perch: nobody was kept from one meanwhile. */
 uint64_t dt_recorder_waited(const struct dt_recorder *recorder);
+
+/* For how long the last look was not in the perch, in all. */
+uint64_t dt_recorder_beside(const struct dt_recorder *recorder);
 
 /* How much CPU time the process has spent, its ended threads included, by its own clock. False: that is not known, or
  * not all threads that it has now are. */

@@ -107,6 +107,7 @@ struct dt_recorder {
 	bool asked_all;            /* in this look, for accounts and states */
 	uint64_t up_ns, up_cpu_ns; /* dt_clock_ns() and dt_cpu_ns() since when we do not sit */
 	uint64_t waited_ns;        /* in this look, beside, for a CPU */
+	uint64_t beside_ns;        /* in this look, beside, in all */
 	unsigned doubts;           /* looks in a row in which two thread states named the same thread */
 	bool replaced;             /* another program was met: this recorder is of no use any more */
 };

@@ -44,6 +44,7 @@ int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 	s->holds.python = python;
 	s->holds.perch_refused = s->options.no_perch;
 	s->holds.pause_refused = s->options.pause == DT_PAUSE_NEVER;
+	s->holds.most_ns = DT_HOLD_LONG;
 	for (size_t i = 0; i < DT_COUNT(s->arenas); i++)
 		dt_arena_init(&s->arenas[i], 0);
 	dt_arena_init(&s->scratch, 0);

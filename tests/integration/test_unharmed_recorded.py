@@ -8,11 +8,12 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import time
 from pathlib import Path
 
-from harness import BUILD, FULL, SOME_SHAPES, SYSTEM, USABLE, alone, each, limit, need_program, need_root, \
+from harness import BUILD, FULL, SOME_SHAPES, SYSTEM, USABLE, again, alone, each, limit, need_program, need_root, \
     process_state, record_figure, size, skip, target, wait_for
 from recordings import Recorder, folder, functions, wait_recorded
 from unharmed import check_assault, play, run_assault
@@ -30,6 +31,8 @@ PYTHONS = [python for python in USABLE if python in (SYSTEM, USABLE[-1]) or pyth
 CASES = [(count, rate, way) for count in (1, 50, 500) for rate in (100, 1000) for way in ("perch", "beside")]
 PAIRS = size(1, 4)      # of a window with and one without a recording
 WINDOW = size(0.3, 2.0)  # seconds
+STOPPED = 0.009  # of the time, by its own count: 0.7 %, and what a recording may have at its beginning
+QUIET = 0.5      # percent of the time for that a thread may wait for a CPU without us: beyond that goals are not asserted
 
 
 def demand(rung):
@@ -76,41 +79,96 @@ def record_window(pid, rate, way, here):
 
 
 def measure(program, rate, way, here):
-    """Percent of delay without a recording, and with one; percent stopped; stops per second, and the rung."""
-    without = recorded = stopped = stops = 0.0
+    """Percent of delay without a recording, and with one; percent stopped; stops per second (medians), and the rung."""
+    found = []
     for number in range(PAIRS):
-        without += window(program.pid) / PAIRS
+        without = window(program.pid)
         delay, told = record_window(program.pid, rate, way, here)
-        recorded += delay / PAIRS
-        stopped += 100 * told["stopped_ns"] / told["duration_ns"] / PAIRS
-        stops += told["stops"] * 1e9 / told["duration_ns"] / PAIRS
+        found.append((without, delay, 100 * told["stopped_ns"] / told["duration_ns"],
+                      told["stops"] * 1e9 / told["duration_ns"]))
         assert told["rounds"] > 0 and told["samples"] > 0, told
         if not told["stops"]:
             assert told["stopped_ns"] == 0, told
         check_free(program.pid)
         program.send(f"{rate} {way} {number}")
         program.wait_line(f"answer {rate} {way} {number}")
-    return without, recorded, stopped, stops, told["rung"]
+    return *map(statistics.median, zip(*found)), told["rung"]
 
 
 @alone
 @each(PYTHONS)
 @limit(3600)
 def test_delay(python):
-    """One thread computes, all others wait for a lock. Goals are beside the figures: a busy machine does not reach them."""
+    """One thread computes, all others wait for a lock. Goals are beside the figures: a busy machine does not reach them, and
+    they are only asserted where the thread did not wait for others before."""
     rows = ["| threads | Hz | rung | waits for a CPU % | while recorded % | stopped % | stops a second | delay % | goal % |",
             "|---|---|---|---|---|---|---|---|---|"]
+    beyond = []
     cases = CASES if FULL else [(50, 100, "perch"), (50, 1000, "beside")]
     for count in sorted({case[0] for case in cases}):
         with target(python, "crowd.py", count) as program, folder() as here:
             wait_for(lambda: len(tasks(program.pid)) == count, "all threads are there")
             for _, rate, way in (case for case in cases if case[0] == count):
                 without, recorded, stopped, stops, rung = measure(program, rate, way, here)
+                delay = recorded - without + stopped
                 rows.append(f"| {count} | {rate} | {rung} | {without:.2f} | {recorded:.2f} | {stopped:.2f} | {stops:.1f} | "
-                            f"{recorded - without + stopped:.2f} | {GOALS[way, rate]} |")
+                            f"{delay:.2f} | {GOALS[way, rate]} |")
+                if without < QUIET and delay > 1.2 * GOALS[way, rate] + 0.1:
+                    beyond.append(rows[-1])
             program.process.stdin.close()
             assert program.wait() == 0, program.stderr
     record_figure(f"Delay while recorded, {python.label}", "\n".join(rows))
+    assert not FULL or not beyond, "\n".join(beyond)
+
+
+def shapes_of(python):
+    return ["one", "threads", *(["interpreters"] if python.version >= (3, 12) else [])]
+
+
+def stopped_share(program, here, *options):
+    """What part of the time darter kept threads stopped, by its own count, and how often a second."""
+    file = here / "a.darter"
+    with Recorder(["--json", "-q", "-d", size(3, 10), "-o", file, *options, program.pid], here) as recorder:
+        told = json.loads(recorder.end(None))
+    file.unlink()
+    assert told["samples"] > 0, told
+    return told["stopped_ns"] / told["duration_ns"], told["stops"] * 1e9 / told["duration_ns"]
+
+
+@alone
+@each(SOME_SHAPES)
+@limit(3600)
+def test_nobody_is_stopped_for_long(python):
+    """As docs/record.md says, whichever way threads are stopped. That is darter's own count: it holds on a busy machine."""
+    rows = ["| shape | Hz | options | stopped % | stops a second |", "|---|---|---|---|---|"]
+    beyond = []
+    for shape in shapes_of(python):
+        with target(python, "toil.py", shape) as program, folder() as here:
+            for options in ((), ("--perch", "off")):
+                for rate in (100, 1000)[size(1, 0):]:
+                    share, stops = stopped_share(program, here, "-r", rate, *options)
+                    rows.append(f"| {shape} | {rate} | {' '.join(options)} | {100 * share:.2f} | {stops:.1f} |")
+                    if share >= STOPPED:
+                        beyond.append(rows[-1])
+    record_figure(f"Stopped while recorded, {python.label}", "\n".join(rows))
+    assert not beyond, "\n".join(beyond)
+
+
+@alone
+@each(SOME_SHAPES)
+def test_looks_that_take_long_are_fewer(python):
+    """As docs/record.md says. A look at 60,000 frames takes 0.6 ms on any machine: 16 a second are one percent."""
+    with target(python, "toil.py", "deep") as program, folder() as here:
+        file = here / "a.darter"
+        before, began = waited(program.pid), time.monotonic_ns()
+        with Recorder(["--json", "-q", "-r", 100, "-d", 3, "-o", file, program.pid], here) as recorder:
+            told = json.loads(recorder.end(None))
+        delay = 100 * (waited(program.pid) - before) / (time.monotonic_ns() - began)
+    if not told["rung"].startswith("perch"):
+        skip(f"there is no perch: {told['rung']}, {told['rung_why']}")
+    record_figure(f"60,000 frames recorded, {python.label}", f"{told['rounds']} rounds in 3 s, {delay:.2f} % of the time the "
+                  "program waited for a CPU, of other programs as well")
+    assert 0 < told["rounds"] < 150, told
 
 
 def priorities(program, here, *options):
@@ -137,6 +195,21 @@ def test_without_a_perch_the_priority_stays():
         assert os.SCHED_FIFO in policies and rung == "beside, with pauses", (policies, rung)
         policies, _ = priorities(program, here, "--perch", "off", "-r", 6000)
         assert os.SCHED_FIFO not in policies, policies
+
+
+@alone
+@again("other programs may keep darter from its CPU")
+def test_who_waits_for_a_cpu_is_seen_with_pauses():
+    """A thread that waits for a CPU does not stop in time, but stands: it is looked at as it is."""
+    need_root()
+    cpu = max(os.sched_getaffinity(0))
+    with target(SYSTEM, "toil.py", "one") as program, target(SYSTEM, "toil.py", "one") as rival, folder() as here:
+        for pid in (program.pid, rival.pid):
+            os.sched_setaffinity(pid, {cpu})
+        with Recorder(["--json", "-q", "-d", 3, "--pause", "always", "-o", "a.darter", program.pid], here) as recorder:
+            told = json.loads(recorder.end(None))
+    assert told["stops"] > 10, told
+    assert 8 * told["unseen"] < told["samples"], told
 
 
 @alone

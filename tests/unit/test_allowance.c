@@ -87,6 +87,34 @@ static void what_was_too_long_is_paid_back(void **state)
 	assert_true(look(&c, 100, 10, 60 * US) > 0.8);
 }
 
+/* Who may be stopped for several looks at once asks for how long. */
+static void what_is_left_is_what_may_be_used(void **state)
+{
+	struct clock c = {.now = BEGIN};
+	uint64_t left;
+
+	(void)state;
+	assert_true(dt_allowance_ask(&c.a, 0, c.now));
+	left = dt_allowance_left(&c.a);
+	assert_true(left > S / 1000 && left < 2 * S / 1000);
+	assert_true(dt_allowance_ask(&c.a, left - 1, c.now));
+	assert_true(dt_allowance_left(&c.a) == 1);
+	assert_false(dt_allowance_ask(&c.a, left + 5, c.now));
+	assert_true(dt_allowance_left(&c.a) == 0);
+	assert_true(dt_allowance_ask(&c.a, left + 5, c.now + S));
+	assert_true(dt_allowance_left(&c.a) == S / DT_STOPPED - 5);
+}
+
+/* The first look has stopped threads before anybody asked. */
+static void what_came_before_the_first_question_counts(void **state)
+{
+	struct clock c = {.now = BEGIN, .stood = 10000 * US};
+
+	(void)state;
+	assert_true(look(&c, 100, 1, 60 * US) == 0);
+	assert_true(look(&c, 100, 10, 60 * US) > 0.9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +123,8 @@ int main(void)
 	    cmocka_unit_test(a_burst_is_allowed),
 	    cmocka_unit_test(what_is_long_ago_does_not_count),
 	    cmocka_unit_test(what_was_too_long_is_paid_back),
+	    cmocka_unit_test(what_is_left_is_what_may_be_used),
+	    cmocka_unit_test(what_came_before_the_first_question_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

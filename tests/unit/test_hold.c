@@ -145,6 +145,58 @@ static void a_pause_ends_by_itself(void **state)
 	finish(&proc, child);
 }
 
+/* Several are stopped together: if one of them does not stand in time, none waits for it. */
+static void a_thread_may_be_let_go_before_it_stands(void **state)
+{
+	struct dt_pause_hold hold;
+	struct dt_proc proc;
+	int child = start(&proc, false);
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		int rc = dt_pause_start(&proc, child, NULL, NULL, &hold);
+
+		if (rc == -EBUSY)
+			continue;
+		assert_int_equal(rc, 0);
+		dt_pause_let_go(&hold);
+		assert_true(dt_pause_decided(&hold, dt_clock_ns() + DEADLINE_NS));
+		rc = dt_pause_wait(&hold);
+		goes_on();
+		assert_true(rc < 0 ? !hold.tid : hold.tid == child);
+		dt_pause_end(&hold);
+		assert_int_equal(hold.tid, 0);
+	}
+	dt_pause_let_go(&hold); /* nothing is held: nothing happens */
+	assert_true(dt_holding_refuse());
+	dt_holding_allow();
+	finish(&proc, child);
+}
+
+/* Whose tracer need not wait for a CPU is not kept by that. */
+static void a_tracer_has_the_priority_of_who_holds(void **state)
+{
+	struct sched_param param = {.sched_priority = 1};
+	struct dt_pause_hold hold;
+	struct dt_proc proc;
+	int child = start(&proc, false), policy = -1, rc;
+
+	(void)state;
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0) {
+		finish(&proc, child);
+		skip();
+	}
+	rc = pause_patiently(&proc, child, &hold);
+	if (rc == 0)
+		rc = pthread_getschedparam(hold.tracer, &policy, &param);
+	dt_pause_end(&hold);
+	param.sched_priority = 0;
+	sched_setscheduler(0, SCHED_OTHER, &param);
+	assert_int_equal(rc, 0);
+	assert_int_equal(policy & ~SCHED_RESET_ON_FORK, SCHED_FIFO);
+	finish(&proc, child);
+}
+
 static void a_thread_in_a_system_call_is_left_alone(void **state)
 {
 	struct dt_pause_hold hold;
@@ -453,6 +505,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_paused_thread_stands_still),
 	    cmocka_unit_test(a_pause_ends_by_itself),
+	    cmocka_unit_test(a_thread_may_be_let_go_before_it_stands),
+	    cmocka_unit_test(a_tracer_has_the_priority_of_who_holds),
 	    cmocka_unit_test(a_thread_in_a_system_call_is_left_alone),
 	    cmocka_unit_test(signals_arrive_in_spite_of_pauses),
 	    cmocka_unit_test(a_signal_survives_whoever_holds_the_target),
