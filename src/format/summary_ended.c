@@ -42,18 +42,28 @@ static uint64_t count_ended(const struct dt_profile *profile, uint64_t period_ns
 	return ended;
 }
 
-void dt_summary_ended(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint64_t shown_ns)
+/* Between two looks: as it was asked for, or as it could be kept up with. */
+static uint64_t period_of(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+{
+	uint64_t asked_ns = meta->rate >= 1 ? (uint64_t)(1e9 / meta->rate) : 0;
+	uint64_t kept_ns = meta->quality.rounds ? DT_MIN(missing->watched, meta->duration_ns) / meta->quality.rounds
+						: 0;
+
+	return asked_ns ? DT_MAX(asked_ns, kept_ns) : 0;
+}
+
+void dt_summary_ended(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
+		      const struct dt_summary_missing *missing)
 {
 	const struct dt_profile *profile = dt_view_profile(view);
-	double rate = dt_profile_meta(profile)->rate;
-	uint64_t period_ns = rate >= 1 ? (uint64_t)(1e9 / rate) : 0, ended, lost_ns;
+	uint64_t period_ns = period_of(dt_profile_meta(profile), missing), ended, lost_ns;
 	struct dt_buf text = DT_BUF_INIT;
 
 	if (!period_ns || dt_view_options(view)->weight != DT_WEIGHT_CPU)
 		return;
 	ended = count_ended(profile, period_ns);
 	lost_ns = ended * (period_ns / 2);
-	if (lost_ns <= shown_ns / LITTLE)
+	if (lost_ns <= missing->whole / LITTLE)
 		return;
 	dt_thousands(&text, ended);
 	dt_buf_puts(&text, ended == 1 ? " process" : " processes");

@@ -540,12 +540,14 @@ static void test_ended(void **state)
 		enum dt_state state;
 		enum dt_weight weight;
 		const char *words;
+		uint64_t rounds;
 	} cases[] = {
 	    {60, 30, 100, DT_STATE_RUNNING, DT_WEIGHT_CPU,
 	     "\n60 processes ended between two looks: what was used of a CPU "
 	     "after the last one, some 300 ms in all, is in no row."},
 	    {1, 30, 10, DT_STATE_RUNNING, DT_WEIGHT_CPU, "\n1 process ended between two looks: "},
 	    {60, 30, 1000, DT_STATE_RUNNING, DT_WEIGHT_CPU, NULL},
+	    {60, 30, 1000, DT_STATE_RUNNING, DT_WEIGHT_CPU, "some 66", 4}, /* of 89 ms */
 	    {60, 140, 100, DT_STATE_RUNNING, DT_WEIGHT_CPU, NULL},
 	    {60, 30, 100, DT_STATE_SLEEPING, DT_WEIGHT_CPU, NULL},
 	    {60, 30, 100, DT_STATE_RUNNING, DT_WEIGHT_WALL, NULL},
@@ -555,7 +557,8 @@ static void test_ended(void **state)
 	(void)state;
 	for (size_t i = 0; i < DT_COUNT(cases); i++) {
 		struct dt_profile *profile = dt_profile_new();
-		struct dt_profile_meta meta = {.duration_ns = 10000 * EXAMPLE_MS, .rate = cases[i].rate};
+		struct dt_profile_meta meta = {
+		    .duration_ns = 10000 * EXAMPLE_MS, .rate = cases[i].rate, .quality = {.rounds = cases[i].rounds}};
 		struct golden golden;
 
 		for (int k = 0; k < cases[i].processes; k++) {
