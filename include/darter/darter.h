@@ -424,8 +424,8 @@ DT_API double dt_arrivals_rest(const struct dt_arrivals *arrivals);
  * that joined (0) count, too. */
 DT_API void dt_arrivals_told(struct dt_arrivals *arrivals, int pid, int code);
 
-/* How many ended since this was last asked that were asked for and looked like Python, and could not be attached before.
- * Who ended before anything was known of it is not among them. */
+/* How many ended since this was last asked that were asked for and looked like Python, and could not be attached
+ * before. Who ended before anything was known of it is not among them. */
 DT_API size_t dt_arrivals_missed(struct dt_arrivals *arrivals);
 
 /* Whether any of the processes that were given by number, Python or not, has not ended yet. */

@@ -44,9 +44,9 @@ void dt_program_await(struct dt_program *program);
 /* Takes notice of adopted processes that have ended. True while there is one that has not, or the program itself. */
 bool dt_program_has_heirs(const struct dt_program *program);
 
-/* What belongs before a word that is meant as a program: "", "./" for one that is here and not in PATH, or "python3 " for
- * a script that does not start by itself, or for a directory with a __main__.py (record_start.c). NULL: it is there, and
- * nothing is known that would start it. */
+/* What belongs before a word that is meant as a program: "", "./" for one that is here and not in PATH, or "python3 "
+ * for a script that does not start by itself, or for a directory with a __main__.py (record_start.c). NULL: it is
+ * there, and nothing is known that would start it. */
 const char *dt_start_of(const char *name);
 
 /* ---- where a recording is written while it goes on (record_data.c) ---- */

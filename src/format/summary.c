@@ -357,6 +357,7 @@ static int render_summary(struct dt_view *view, const struct dt_profile_render *
 	put_what(&s);
 	put_how_much(&s);
 	dt_summary_absent(&s.buf, s.profile, &s.render);
+	dt_summary_ended(&s.buf, view, &s.render, &s.missing);
 	if (!code)
 		code = put_functions(&s);
 	if (!code)

@@ -49,6 +49,10 @@ void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile *profile, co
 /* A sentence about time in which there was nobody to look at, if it is much. */
 void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render);
 
+/* A sentence about CPU time of processes that ended between two looks, if it is much of what is shown. */
+void dt_summary_ended(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
+		      const struct dt_summary_missing *missing);
+
 /* How the recording was made and what it is worth, and what a reader should know about it. program: as in struct
  * dt_profile_render. */
 void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render,

@@ -530,6 +530,62 @@ static void test_absent(void **state)
 	}
 }
 
+/* Many short lives: what each used after the last look at it is told where CPU time is shown, and it is much. */
+static void test_ended(void **state)
+{
+	static const struct {
+		int processes;
+		uint64_t ran; /* ms of each */
+		double rate;
+		enum dt_state state;
+		enum dt_weight weight;
+		const char *words;
+		uint64_t rounds;
+	} cases[] = {
+	    {60, 30, 100, DT_STATE_RUNNING, DT_WEIGHT_CPU,
+	     "\n60 processes ended between two looks: what was used of a CPU "
+	     "after the last one, some 300 ms in all, is in no row."},
+	    {1, 30, 10, DT_STATE_RUNNING, DT_WEIGHT_CPU, "\n1 process ended between two looks: "},
+	    {60, 30, 1000, DT_STATE_RUNNING, DT_WEIGHT_CPU, NULL},
+	    {60, 30, 1000, DT_STATE_RUNNING, DT_WEIGHT_CPU, "some 66", 4}, /* of 89 ms */
+	    {60, 140, 100, DT_STATE_RUNNING, DT_WEIGHT_CPU, NULL},
+	    {60, 30, 100, DT_STATE_SLEEPING, DT_WEIGHT_CPU, NULL},
+	    {60, 30, 100, DT_STATE_RUNNING, DT_WEIGHT_WALL, NULL},
+	    {1, 9990, 10, DT_STATE_RUNNING, DT_WEIGHT_CPU, NULL}, /* to the end */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = dt_profile_new();
+		struct dt_profile_meta meta = {
+		    .duration_ns = 10000 * EXAMPLE_MS, .rate = cases[i].rate, .quality = {.rounds = cases[i].rounds}};
+		struct golden golden;
+
+		for (int k = 0; k < cases[i].processes; k++) {
+			struct dt_profile_process process = {.pid = 100 + k};
+			struct dt_profile_thread thread = {.tid = 100 + (uint64_t)k};
+			struct dt_profile_run run = {.start_ns = (uint64_t)k * EXAMPLE_MS,
+						     .wall_ns = cases[i].ran * EXAMPLE_MS,
+						     .cpu_ns = cases[i].ran * EXAMPLE_MS,
+						     .samples = 10,
+						     .state = (uint8_t)cases[i].state};
+
+			assert_int_equal(dt_profile_add_process(profile, &process, &thread.process), 0);
+			assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+			assert_int_equal(dt_profile_add_run(profile, &run), 0);
+		}
+		dt_profile_set_meta(profile, &meta);
+		render_to(golden_begin(&golden), profile, &(struct dt_view_options){.weight = cases[i].weight}, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		if (cases[i].words)
+			assert_non_null(strstr(golden.data, cases[i].words));
+		else
+			assert_null(strstr(golden.data, "between two looks"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* The rate is that of the time in which there was a thread, which may have been another one later. */
 static void test_rate(void **state)
 {
@@ -694,6 +750,7 @@ int main(void)
 	    cmocka_unit_test(test_fits),
 	    cmocka_unit_test(test_units),
 	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_ended),
 	    cmocka_unit_test(test_rate),
 	    cmocka_unit_test(test_too_high_a_rate),
 	    cmocka_unit_test(test_a_right_is_missing),
