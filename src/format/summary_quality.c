@@ -93,6 +93,34 @@ static void put_points(struct dt_buf *text, const struct dt_summary_missing *mis
 	dt_buf_printf(text, " (a share may be off by %" PRIu64 " points)", points);
 }
 
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The part of what was recorded that is lost, since its file was damaged: of the time or of the samples. */
+static double damaged_part(const struct dt_profile_meta *meta)
+{
+	uint64_t samples = plus(meta->quality.samples, meta->damaged_samples);
+	uint64_t ns = plus(meta->duration_ns, meta->damaged_ns);
+
+	return DT_MAX(samples ? (double)meta->damaged_samples / (double)samples : 0,
+		      ns ? (double)meta->damaged_ns / (double)ns : 0);
+}
+
+/* ", 28.8% of the recording lost" */
+static void put_damage(struct dt_buf *text, const struct dt_profile_meta *meta)
+{
+	const uint64_t whole = 1000000;
+	double part = damaged_part(meta);
+
+	if (part <= 0)
+		return;
+	dt_buf_puts(text, ", ");
+	dt_put_share(text, DT_MAX((uint64_t)(part * (double)whole), UINT64_C(1)), whole);
+	dt_buf_puts(text, " of the recording lost");
+}
+
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
  * not take place leave fewer samples for them; other figures take nothing away. Times are measured and stay right with
  * fewer samples, so many of them have to be left out before the word is another one; but few samples are no measure. */
@@ -102,7 +130,7 @@ static double worst_of(const struct dt_summary_missing *missing, const struct dt
 	double part = (double)missing->unseen + (double)missing->torn + (double)missing->unkept;
 	double share = missing->whole ? part / (double)missing->whole : 0;
 	double lost = quality->rounds ? (double)quality->lost / ((double)quality->rounds + (double)quality->lost) : 0;
-	double worst = DT_MAX(share, lost), slow = left_out(meta, missing);
+	double worst = DT_MAX(DT_MAX(share, lost), damaged_part(meta)), slow = left_out(meta, missing);
 
 	if (slow > FEWER)
 		worst = DT_MAX(worst, slow > MUCH_FEWER ? 1 : 0.1);
@@ -176,6 +204,7 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_few(&text, missing);
 	put_points(&text, missing);
 	put_seen(&text, &meta->quality, missing, " of this time");
+	put_damage(&text, meta);
 	if (pace_of(meta, missing) > 0) {
 		dt_buf_puts(&text, "; ");
 		put_rounds(&text, meta, missing);
@@ -249,6 +278,7 @@ void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile *profile, co
 	dt_buf_puts(buf, verdict(missing, profile, &style));
 	put_few(buf, missing);
 	put_seen(buf, quality, missing, "");
+	put_damage(buf, meta);
 	/* A word that the share does not explain. */
 	if (left_out(meta, missing) > FEWER) {
 		dt_buf_puts(buf, ", ");
@@ -405,6 +435,31 @@ static void put_few_note(struct dt_buf *buf, const struct dt_profile_meta *meta,
 	dt_buf_release(&text);
 }
 
+/* What was recorded, and is gone. */
+static void put_damaged(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (damaged_part(meta) <= 0)
+		return;
+	dt_buf_puts(&text, " the file of this recording was damaged: ");
+	if (meta->damaged_ns) {
+		dt_put_time(&text, meta->damaged_ns);
+		dt_buf_puts(&text, " of ");
+		dt_put_time(&text, plus(meta->duration_ns, meta->damaged_ns));
+		dt_buf_puts(&text, meta->damaged_samples ? " and " : "");
+	}
+	if (meta->damaged_samples) {
+		dt_thousands(&text, meta->damaged_samples);
+		dt_buf_puts(&text, " of ");
+		dt_thousands(&text, plus(meta->quality.samples, meta->damaged_samples));
+		dt_buf_puts(&text, " samples");
+	}
+	dt_buf_puts(&text, " are lost. All figures are of what is left.");
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
 /* Who was too quick for us. */
 static void put_missed(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render)
 {
@@ -470,6 +525,7 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_own_cost(&text, meta);
 	put_line(buf, render, &text);
 	dt_buf_release(&text);
+	put_damaged(buf, meta, render);
 	put_notes(buf, &meta->quality, render, missing);
 	put_slow(buf, profile, render, missing);
 	put_too_high(buf, profile, render, missing);

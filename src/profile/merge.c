@@ -256,13 +256,13 @@ static uint32_t same_or_none(const struct merge *m, uint32_t ours, uint32_t thei
 static int merge_meta(struct merge *m)
 {
 	static const char several[] = "several ways";
-	const struct dt_profile_quality *theirs = &m->from->meta.quality;
 	struct dt_profile_meta meta = m->into->meta;
-	struct dt_profile_quality *quality = &meta.quality;
 	uint32_t rung = m->strings[m->from->meta.rung];
 	int rc = 0;
 
 	meta.duration_ns = plus(meta.duration_ns, m->from->meta.duration_ns);
+	meta.damaged_ns = plus(meta.damaged_ns, m->from->meta.damaged_ns);
+	meta.damaged_samples = plus(meta.damaged_samples, m->from->meta.damaged_samples);
 	if (meta.rate < m->from->meta.rate || meta.rate > m->from->meta.rate)
 		meta.rate = 0;
 	meta.mode = same_or_none(m, meta.mode, m->from->meta.mode);
@@ -273,18 +273,7 @@ static int merge_meta(struct merge *m)
 		meta.rung = rung;
 	else if (rung && rung != meta.rung)
 		rc = dt_profile_string(m->into, several, strlen(several), &meta.rung);
-	quality->samples = plus(quality->samples, theirs->samples);
-	quality->rounds = plus(quality->rounds, theirs->rounds);
-	quality->late = plus(quality->late, theirs->late);
-	quality->unseen = plus(quality->unseen, theirs->unseen);
-	quality->settled = plus(quality->settled, theirs->settled);
-	quality->torn = plus(quality->torn, theirs->torn);
-	quality->lost = plus(quality->lost, theirs->lost);
-	quality->stops = plus(quality->stops, theirs->stops);
-	quality->stopped_ns = plus(quality->stopped_ns, theirs->stopped_ns);
-	quality->missed = plus(quality->missed, theirs->missed);
-	quality->own_cpu_ns = plus(quality->own_cpu_ns, theirs->own_cpu_ns);
-	quality->own_rss = DT_MAX(quality->own_rss, theirs->own_rss);
+	profile_quality_add(&meta.quality, &m->from->meta.quality);
 	if (rc == 0)
 		dt_profile_set_meta(m->into, &meta);
 	return rc;

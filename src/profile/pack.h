@@ -13,7 +13,7 @@
 #include "base/buf.h"
 
 #define FILE_MAJOR   1
-#define FILE_MINOR   2
+#define FILE_MINOR   3
 #define FILE_HEAD    32                 /* bytes of the head of a file */
 #define FILE_BLOCK   32                 /* bytes of the head of a block */
 #define FILE_PAYLOAD ((size_t)16 << 20) /* bytes of a payload at most, packed or not */

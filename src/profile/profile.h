@@ -110,7 +110,11 @@ struct dt_profile_quality {
 struct dt_profile_meta {
 	uint64_t began_realtime_ns;
 	uint64_t began_boot_ns; /* by CLOCK_BOOTTIME, which nobody sets; 0: not known */
-	uint64_t duration_ns;
+	uint64_t
+	    duration_ns; /* that was recorded: less than from beginning to end if nothing is known of a part of it */
+	/* What was recorded, and is in no figure any more, since a block of its file was damaged: time of which nothing
+	 * at all is left, and samples. */
+	uint64_t damaged_ns, damaged_samples;
 	double rate;             /* asked for, per second */
 	uint32_t mode;           /* string: "wall", "cpu", "gil" */
 	uint32_t rung, rung_why; /* strings: how stacks were proven, and why in this way */

@@ -3,6 +3,8 @@
 import base64
 import json
 import os
+import re
+import struct
 import subprocess
 
 from harness import DARTER, DEADLINE, SYSTEM, darter, each, target
@@ -12,10 +14,18 @@ BEGINNINGS = {"text": "Recorded process ", "svg": "<?xml", "folded": "<module>",
 NAMES = {"text": None, "svg": "a.svg", "folded": "a.folded", "speedscope": "a.json", "chrome": "a.trace.json"}
 
 
-def recording(here, name="hum.py", *words):
+def recording(here, name="hum.py", *words, seconds=1.5):
     with target(SYSTEM, name) as program:
-        darter("record", "-q", "-d", "1.5", *words, "-o", here / "a.darter", program.pid, check=0)
+        darter("record", "-q", "-d", seconds, *words, "-o", here / "a.darter", program.pid, check=0)
         return here / "a.darter", program.pid
+
+
+def block_ends(data):
+    """Where each block of a .darter file ends, and before them its head."""
+    ends = [32]
+    while ends[-1] < len(data):
+        ends.append(ends[-1] + 32 + struct.unpack_from("<I", data, ends[-1] + 12)[0])
+    return ends
 
 
 @each(BEGINNINGS)
@@ -70,6 +80,32 @@ def test_a_file_that_is_cut_off():
         darter("report", "-q", cut, "-o", here / "whole.darter", check=0)
         again = darter("report", here / "whole.darter", check=0)
         assert again.stderr == "" and again.stdout == done.stdout
+
+
+def test_a_loss_is_not_forgotten():
+    """The figures are of what is left, and a file that was repaired tells what is missing, in each output that tells what it is
+    worth."""
+    with folder() as here:
+        file, _ = recording(here, seconds=3)
+        whole = file.read_bytes()
+        ends = block_ends(whole)
+        assert len(ends) > 3, ends
+        lost = bytearray(whole)
+        lost[(ends[1] + ends[2]) // 2] ^= 1
+        (here / "lost.darter").write_bytes(lost)
+        first = darter("report", here / "lost.darter", check=0)
+        assert "1 of its " in first.stderr, first.stderr
+        darter("report", "-q", here / "lost.darter", "-o", here / "repaired.darter", check=0)
+        again = darter("report", here / "repaired.darter", check=0)
+        assert again.stderr == "" and again.stdout == first.stdout, (first, again)
+        good, left = (darter("report", "-q", path, check=0).stdout for path in (file, here / "repaired.darter"))
+        samples = [int(re.search(r": ([0-9,]+) samples", text)[1].replace(",", "")) for text in (good, left)]
+        assert samples[1] < samples[0], samples
+        assert "Quality: good" not in left and re.search(r"Quality: .*% of the recording lost", left), left
+        said = rf"was damaged: .* and {samples[0] - samples[1]} of {samples[0]} samples are lost"
+        assert re.search(said, " ".join(left.split())), left
+        for kind in ("svg", "chrome"):
+            assert "% of the recording lost" in darter("report", here / "repaired.darter", "-f", kind, check=0).stdout, kind
 
 
 def test_a_file_of_which_nothing_is_left():
