@@ -26,7 +26,7 @@ int file_damage_note(struct file_damage *damage, uint64_t until_ns, bool hurt)
 		last->to = hole.to;
 		return 0;
 	}
-	if (damage->count == damage->capacity) {
+	if (!damage->holes || damage->count == damage->capacity) {
 		size_t capacity = damage->capacity ? damage->capacity * 2 : FIRST_HOLES;
 		struct file_hole *grown = reallocarray(damage->holes, capacity, sizeof(*grown));
 
