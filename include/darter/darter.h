@@ -222,10 +222,11 @@ struct dt_record_status {
 	uint64_t bytes;      /* written so far */
 	uint64_t cpu_ns;     /* of darter itself */
 	uint64_t rss;        /* of darter itself, bytes */
-	bool holds;          /* a thread of a process is stopped for a look that hangs: end your process */
-	const char *rung;    /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
-	const char *why;     /* it is no better one; "" for the best */
-	const char *error;   /* the file could not be written: why; NULL: it could */
+	bool seen;        /* something is known of a thread: there is something to show. As of the last flush, or end */
+	bool holds;       /* a thread of a process is stopped for a look that hangs: end your process */
+	const char *rung; /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
+	const char *why;  /* it is no better one; "" for the best */
+	const char *error; /* the file could not be written: why; NULL: it could */
 };
 
 /* Begins a recording without processes. All that follows is to be called by the same thread, which is given short turns

@@ -216,6 +216,7 @@ void dt_record_write_now(struct dt_record_run *run)
 		code = write_stdout(run, &err);
 	else if (code == 0 && !is_written(run, run->recording))
 		code = write_output(run, false, &err);
+	run->written_so_far |= code == 0;
 	/* The recording goes on behind what was read. */
 	lseek(run->data.fd, 0, SEEK_END);
 	if (code && err.code)
@@ -306,22 +307,35 @@ static _Noreturn void leave(struct dt_record_run *run)
 	_exit(DT_EXIT_FAILED);
 }
 
-/* Ends a recording and makes its result; with the summary if it is the last one. */
-void dt_record_finish(struct dt_record_run *run, bool last)
+/* What is left to be done when it has ended. False if nothing is in it: then there is no result. */
+static bool settle(struct dt_record_run *run, bool last)
 {
 	struct dt_record_status status;
-	struct dt_error err = {0};
-	bool whole = end(run);
-	int code;
 
 	find_name(run, NULL);
 	dt_record_status(run->recording, &status);
 	if (status.holds)
 		leave(run);
-	if (last) {
+	if (last)
 		dt_record_tend(run->recording, 0, dt_record_member_ended, run, NULL);
+	/* A file of a rotation says that nobody was there for a while; and what is there already is not taken away. */
+	if (status.seen || !last || run->file_count || run->written_so_far)
+		return true;
+	dt_signals_not_at_once();
+	dt_data_remove(&run->data);
+	return false;
+}
+
+bool dt_record_finish(struct dt_record_run *run, bool last)
+{
+	struct dt_error err = {0};
+	bool whole = end(run);
+	int code;
+
+	if (!settle(run, last))
+		return false;
+	if (last)
 		summarize(run);
-	}
 	if (run->to_stdout)
 		code = write_stdout(run, &err);
 	else if (is_written(run, NULL))
@@ -349,6 +363,7 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		dt_data_release(&run->data);
 	else
 		dt_data_remove(&run->data);
+	return true;
 }
 
 void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_status *status)

@@ -183,6 +183,23 @@ static void tell_nothing(struct dt_record_run *run)
 		dt_report(run->common, &err);
 }
 
+/* Of nobody who was there a sample was taken: the first one was not due yet, or a process was too quick. */
+static void tell_no_sample(struct dt_record_run *run)
+{
+	struct dt_record_status status;
+	struct dt_error err;
+
+	dt_record_status(run->recording, &status);
+	dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: no sample was taken in the %.3g s that it lasted",
+		(double)status.duration_ns / NS_PER_S);
+	dt_hint(&err, "a higher --rate takes the first one sooner");
+	hint_old_output(run, &err);
+	if (run->command->program)
+		dt_report(run->common, &err);
+	else
+		dt_failures_add(&run->failures, run->common, 0, &err);
+}
+
 static void tell_end(struct dt_record_run *run)
 {
 	if (!run->joined)
@@ -286,10 +303,10 @@ int dt_record_run(const struct dt_record_command *command)
 	dt_record_progress_begin(&run.progress, run.common->quiet || command->program ? NULL : stderr);
 	record(&run);
 	tell_end(&run);
-	if (run.joined)
-		dt_record_finish(&run, true);
-	else
+	if (!run.joined)
 		dt_data_remove(&run.data);
+	else if (!dt_record_finish(&run, true))
+		tell_no_sample(&run);
 	if (run.common->json)
 		put_json(&run);
 	if (command->program && run.program.pid) {

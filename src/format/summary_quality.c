@@ -137,6 +137,12 @@ static double worst_of(const struct dt_summary_missing *missing, const struct dt
 	return worst;
 }
 
+/* Of nothing that was seen nothing can be said. */
+static bool is_empty(const struct dt_profile *profile)
+{
+	return !dt_profile_counts(profile).runs;
+}
+
 static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile *profile,
 			   enum dt_style *style)
 {
@@ -145,6 +151,8 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 
 	if (meta->quality.missed > dt_profile_counts(profile).processes / 10)
 		worst = DT_MAX(worst, 0.1);
+	if (is_empty(profile))
+		worst = 1;
 	if (are_few(missing))
 		worst = DT_MAX(worst, missing->samples < TOO_FEW ? 1 : 0.1);
 	*style = worst <= GOOD ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
@@ -152,9 +160,10 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 }
 
 /* ", 99.9% of this time has a true stack" */
-static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quality,
-		     const struct dt_summary_missing *missing, const char *of)
+static void put_seen(struct dt_buf *text, const struct dt_profile *profile, const struct dt_summary_missing *missing,
+		     const char *of)
 {
+	const struct dt_profile_quality *quality = &dt_profile_meta(profile)->quality;
 	uint64_t seen = missing->whole - DT_MIN(missing->unseen, missing->whole);
 
 	seen -= DT_MIN(missing->unkept, seen);
@@ -162,7 +171,7 @@ static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quali
 		dt_buf_puts(text, ", ");
 		dt_put_share(text, seen - DT_MIN(missing->torn, seen), missing->whole);
 		dt_buf_printf(text, "%s has a true stack", of);
-	} else if (!quality->samples) {
+	} else if (is_empty(profile)) {
 		dt_buf_puts(text, ", no sample was taken");
 	} else if (!quality->unseen && !quality->torn) {
 		dt_buf_puts(text, ", nothing was missed");
@@ -203,7 +212,7 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile *profile, co
 	dt_paint(buf, render, style, word);
 	put_few(&text, missing);
 	put_points(&text, missing);
-	put_seen(&text, &meta->quality, missing, " of this time");
+	put_seen(&text, profile, missing, " of this time");
 	put_damage(&text, meta);
 	if (pace_of(meta, missing) > 0) {
 		dt_buf_puts(&text, "; ");
@@ -277,7 +286,7 @@ void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile *profile, co
 
 	dt_buf_puts(buf, verdict(missing, profile, &style));
 	put_few(buf, missing);
-	put_seen(buf, quality, missing, "");
+	put_seen(buf, profile, missing, "");
 	put_damage(buf, meta);
 	/* A word that the share does not explain. */
 	if (left_out(meta, missing) > FEWER) {

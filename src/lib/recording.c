@@ -68,6 +68,7 @@ static int describe(struct dt_recording *r)
 	char host[256] = "";
 	const char *why, *rung = rung_of(r, &why);
 
+	r->seen |= dt_profile_counts(r->profile).runs > 0;
 	take_tally(r, &tally);
 	meta.quality.samples = tally.samples;
 	meta.quality.rounds = tally.rounds;
@@ -272,6 +273,7 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 					    .bytes = dt_writer_bytes(r->writer),
 					    .cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 					    .rss = dt_own_rss(),
+					    .seen = r->seen,
 					    .holds = dt_crew_hangs(r->crew),
 					    .error = r->failed ? r->err.message : NULL};
 	status->rung = rung_of(r, &status->why);

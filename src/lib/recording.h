@@ -44,6 +44,7 @@ struct dt_recording {
 	uint64_t flushed_ns, retried_ns;
 	int spare[DT_SPARE_FILES]; /* descriptors that processes cannot use up: results are to be written at the end */
 	bool short_turns;          /* the calling thread has short time slices for it */
+	bool seen;                 /* something is known of a thread */
 	bool failed;               /* the file could not be written: err says why */
 	bool hangs;                /* a thread that samples does not come back */
 	struct dt_error err;
