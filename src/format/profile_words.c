@@ -193,7 +193,7 @@ int dt_about_words(const struct dt_view *view, struct dt_buf *out)
 	dt_buf_puts(out, quality->samples == 1 ? " sample in " : " samples in ");
 	dt_put_time(out, meta->duration_ns);
 	if (quality->rounds && meta->duration_ns)
-		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
+		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)dt_profile_looked(meta));
 	if (meta->rung)
 		dt_buf_printf(out, ", %s", dt_profile_text(profile, meta->rung));
 	return 0;

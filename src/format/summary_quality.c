@@ -41,23 +41,26 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 	}
 }
 
-static uint64_t watched_ns(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+/* How long somebody looked while there was somebody to look at: of several recordings at a time each one counts. */
+static double watched_ns(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	return DT_MIN(missing->watched, meta->duration_ns);
+	double lookers = meta->duration_ns ? (double)dt_profile_looked(meta) / (double)meta->duration_ns : 1;
+
+	return (double)DT_MIN(missing->watched, meta->duration_ns) * lookers;
 }
 
 /* The rounds that were asked for while there was somebody to look at. */
 static double asked_for(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	return DT_MIN(meta->rate * (double)watched_ns(meta, missing) / 1e9, MOST_PACE);
+	return DT_MIN(meta->rate * watched_ns(meta, missing) / 1e9, MOST_PACE);
 }
 
 /* The rounds a second in that time; in all of it where nothing is told of any thread. */
 static double pace_of(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	uint64_t ns = missing->watched ? watched_ns(meta, missing) : meta->duration_ns;
+	double ns = missing->watched ? watched_ns(meta, missing) : (double)dt_profile_looked(meta);
 
-	return ns ? (double)meta->quality.rounds * 1e9 / (double)ns : 0;
+	return ns > 0 ? (double)meta->quality.rounds * 1e9 / ns : 0;
 }
 
 /* The part of them that is in no other figure: instants that passed while a look took place, or while others had our
@@ -263,7 +266,7 @@ static void put_own_cost(struct dt_buf *text, const struct dt_profile_meta *meta
 {
 	dt_buf_puts(text, "darter itself took ");
 	if (meta->duration_ns) {
-		dt_put_share(text, meta->quality.own_cpu_ns, meta->duration_ns);
+		dt_put_share(text, meta->quality.own_cpu_ns, dt_profile_looked(meta));
 		dt_buf_puts(text, " of a CPU and ");
 	} else {
 		dt_put_time(text, meta->quality.own_cpu_ns);

@@ -280,6 +280,7 @@ static int get_meta(struct file_decoder *decoder, struct file_input in)
 	if (file_left(&in)) { /* from version 1.3 on */
 		meta.damaged_ns = file_get(&in);
 		meta.damaged_samples = file_get(&in);
+		meta.looked_ns = file_get(&in);
 	}
 	if (in.bad || meta.duration_ns > DT_PROFILE_TIME)
 		return -EINVAL;

@@ -323,6 +323,7 @@ static void put_meta(struct file_encoder *encoder, const struct dt_profile *prof
 	    quality->missed,
 	    meta->damaged_ns,
 	    meta->damaged_samples,
+	    meta->looked_ns,
 	};
 	uint64_t rate;
 

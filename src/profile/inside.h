@@ -39,6 +39,7 @@ struct dt_profile {
 	size_t run_count, run_capacity;
 	struct dt_profile_meta meta;
 	bool meta_set, meta_changed;
+	uint64_t until_ns;    /* where the recordings that were put together end; 0: it is one */
 	bool entries_changed; /* one of the processes or threads */
 };
 

@@ -24,6 +24,11 @@ void profile_quality_part(struct dt_profile_quality *quality, double part)
 	}
 }
 
+uint64_t dt_profile_looked(const struct dt_profile_meta *meta)
+{
+	return DT_MAX(meta->looked_ns, meta->duration_ns);
+}
+
 void profile_quality_add(struct dt_profile_quality *quality, const struct dt_profile_quality *other)
 {
 	quality->samples = plus(quality->samples, other->samples);

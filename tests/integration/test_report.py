@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 
+from darter_file import Recording
 from harness import DARTER, DEADLINE, SYSTEM, darter, each, target
 from recordings import Recorder, folder, functions, stacks, wait_recorded
 
@@ -209,6 +210,22 @@ def test_several_files_are_one():
         # One that cannot be read is an error, and no reason to show nothing.
         done = darter("report", *files, here / "missing.darter", check=4)
         assert done.stdout == text and "missing.darter" in done.stderr
+
+
+def test_recordings_of_one_time():
+    """Two of one process, which began one after the other: the time that they cover, and what was recorded twice counts once."""
+    with folder() as here, target(SYSTEM, "hum.py") as program:
+        with Recorder(["-q", "-d", "2", "-o", "a.darter", program.pid], here) as first:
+            wait_recorded(here / "a.darter", program.pid)
+            darter("record", "-q", "-d", "2", "-o", here / "b.darter", program.pid, check=0)
+            first.end(None)
+        metas = [Recording((here / name).read_bytes()).meta for name in ("a.darter", "b.darter")]
+        boots = [meta[-5] for meta in metas]
+        union = (boots[1] + metas[1][1] - boots[0]) / 1e9
+        text = darter("report", here / "a.darter", here / "b.darter", check=0).stdout
+        assert abs(float(re.search(r" for ([0-9.]+) s: ", text)[1]) - union) < 0.01 < 4 - union, (text, metas)
+        assert "could be looked at" not in text, text
+        assert float(re.search(r"; ([0-9.]+) of 100 rounds a second", text)[1]) < 115, text
 
 
 @each([

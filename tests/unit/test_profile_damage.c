@@ -509,7 +509,7 @@ static void test_senseless(void **state)
 }
 
 /* A file of version 1.0 does not tell of the boot, one of 1.1 not of processes that were missed, and one of
- * 1.2 not of what was damaged; one of a later
+ * 1.2 not of what was damaged or looked at beside each other; one of a later
  * version has more behind it. */
 static void test_meta_of_other_versions(void **state)
 {
@@ -517,12 +517,12 @@ static void test_meta_of_other_versions(void **state)
 	static const struct {
 		size_t numbers;
 		uint32_t boot;
-		uint64_t began_ns, missed, damaged_ns, damaged_samples;
-	} cases[] = {{18, 0, 0, 0, 0, 0},
-		     {20, 1, 7, 0, 0, 0},
-		     {21, 1, 7, 9, 0, 0},
-		     {23, 1, 7, 9, 10, 11},
-		     {27, 1, 7, 9, 10, 11}};
+		uint64_t began_ns, missed, damaged_ns, damaged_samples, looked_ns;
+	} cases[] = {{18, 0, 0, 0, 0, 0, 0},
+		     {20, 1, 7, 0, 0, 0, 0},
+		     {21, 1, 7, 9, 0, 0, 0},
+		     {24, 1, 7, 9, 10, 11, 12},
+		     {28, 1, 7, 9, 10, 11, 12}};
 
 	(void)state;
 	for (size_t i = 0; i < DT_COUNT(cases); i++) {
@@ -546,6 +546,7 @@ static void test_meta_of_other_versions(void **state)
 		assert_int_equal(dt_profile_meta(profile)->quality.missed, cases[i].missed);
 		assert_int_equal(dt_profile_meta(profile)->damaged_ns, cases[i].damaged_ns);
 		assert_int_equal(dt_profile_meta(profile)->damaged_samples, cases[i].damaged_samples);
+		assert_int_equal(dt_profile_meta(profile)->looked_ns, cases[i].looked_ns);
 		dt_profile_free(profile);
 		dt_buf_release(&bytes);
 		dt_buf_release(&payload);
