@@ -73,6 +73,10 @@ bool dt_ends_await(struct dt_recording *recording, uint64_t ns);
 /* When the last process ended, by dt_clock_ns(); 0: one is still there, or it is not known. */
 uint64_t dt_ends_last(struct dt_recording *recording);
 
+/* How long a recording has lasted that was ended at one time, all of it nanoseconds since it began, when the last look
+ * was at another: 0, if it is not known. */
+uint64_t dt_recording_lasted(uint64_t until_ns, uint64_t last_ns, double rate);
+
 void dt_members_release(struct dt_recording *recording);
 
 /* The id of a text in the profile, or 0 for NULL. 0 or -ENOMEM. */
