@@ -335,10 +335,11 @@ DT_API int dt_recordings_add(struct dt_recordings *recordings, int fd, const cha
 /* Puts them together now; dt_recordings_show() does it otherwise. What had to be left out, since it seems to have been
  * recorded twice, is told in warning. */
 DT_API int dt_recordings_join(struct dt_recordings *recordings, char warning[DT_WARNING_SIZE], struct dt_error *err);
-/* Once, of at least one. */
+/* Once, of at least one. That the view shows nothing is put into warning (which may be NULL), unless the output is the
+ * text that says so. */
 DT_API int dt_recordings_show(struct dt_recordings *recordings, const struct dt_profile_format *format,
 			      const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,
-			      struct dt_error *err);
+			      char warning[DT_WARNING_SIZE], struct dt_error *err);
 
 /* A recording that was made, for programs: docs/json.md. */
 struct dt_failure;

@@ -114,7 +114,16 @@ static int show(const struct options *o, struct dt_recordings *recordings, FILE 
 							   : common->color == DT_COLOR_ALWAYS,
 					   .columns = screen ? dt_terminal_columns(STDOUT_FILENO) : 0};
 
-	return dt_recordings_show(recordings, o->showing.format, &o->showing.view, &render, out, err);
+	char empty[DT_WARNING_SIZE] = "";
+	int code = dt_recordings_show(recordings, o->showing.format, &o->showing.view, &render, out, empty, err);
+
+	if (code == 0 && empty[0]) {
+		int why = errno;
+
+		dt_note(common, "%s", empty);
+		errno = why;
+	}
+	return code;
 }
 
 static int show_in_file(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)

@@ -68,6 +68,22 @@ def test_what_counts_and_what_is_shown():
         assert "CPU time" in darter("report", file, "--cpu").stdout
 
 
+@each([kind for kind in BEGINNINGS if kind != "text"])
+def test_that_nothing_is_shown_is_said(kind):
+    with folder() as here:
+        file, _ = recording(here)
+        none = darter("report", file, "-f", kind, "--thread-name", "no such needle", check=0)
+        why = "no wall time of threads whose name matches 'no such needle' was recorded"
+        assert none.stderr == f"darter: there is nothing to show: {why}\n", none.stderr
+        assert ("nothing to show: " + why in none.stdout.replace("&apos;", "'").replace("&#39;", "'")) == (kind in ("svg", "speedscope")), none.stdout
+        assert "nothing was recorded" not in none.stdout.lower() and "--idle" not in none.stdout
+        assert darter("report", "-q", file, "-o", here / "a.out", "-f", kind, "--gc", check=0).stderr == ""
+        idle = darter("report", file, "-f", kind, "--thread-name", "Thread-", check=0)
+        assert re.fullmatch(r"darter: nothing was busy: all [0-9.]+ s of wall time of threads whose name matches 'Thread-' "
+                            r"went into waiting. '--idle' shows where\n", idle.stderr), idle.stderr
+        assert darter("report", file, "-f", kind, "--thread-name", "Thread-", "--idle", check=0).stderr == ""
+
+
 def test_a_file_that_is_cut_off():
     with folder() as here:
         file, _ = recording(here)

@@ -279,8 +279,8 @@ static struct dt_profile *together(struct dt_recordings *recordings, char warnin
 
 	assert_non_null(out);
 	assert_int_equal(dt_recordings_join(recordings, warning, &err), 0);
-	assert_int_equal(dt_recordings_show(recordings, dt_profile_format_by_name("darter"), &view, &render, out, &err),
-			 0);
+	assert_int_equal(
+	    dt_recordings_show(recordings, dt_profile_format_by_name("darter"), &view, &render, out, NULL, &err), 0);
 	assert_int_equal(lseek(fileno(out), 0, SEEK_SET), 0);
 	assert_int_equal(dt_profile_read(fileno(out), "all", &profile, &file, &err), 0);
 	fclose(out);
