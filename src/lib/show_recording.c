@@ -241,6 +241,39 @@ int dt_recordings_join(struct dt_recordings *recordings, char warning[DT_WARNING
 		   : dt_fail(err, DT_ERUNTIME, "the recordings cannot be put together: times are too far apart");
 }
 
+void dt_recordings_status(const struct dt_recordings *recordings, struct dt_record_status *status, double *rate)
+{
+	const struct dt_profile *profile = recordings->count ? recordings->profiles[0] : NULL;
+	const struct dt_profile_meta *meta;
+	const struct dt_profile_quality *quality;
+
+	*status = (struct dt_record_status){.rung = "", .why = ""};
+	*rate = 0;
+	if (!profile)
+		return;
+	meta = dt_profile_meta(profile);
+	quality = &meta->quality;
+	*rate = meta->rate;
+	*status = (struct dt_record_status){.duration_ns = meta->duration_ns,
+					    .joined = dt_profile_counts(profile).processes,
+					    .rounds = quality->rounds,
+					    .samples = quality->samples,
+					    .late = quality->late,
+					    .unseen = quality->unseen,
+					    .settled = quality->settled,
+					    .torn = quality->torn,
+					    .lost = quality->lost,
+					    .stops = quality->stops,
+					    .stopped_ns = quality->stopped_ns,
+					    .cpu_ns = quality->own_cpu_ns,
+					    .rss = quality->own_rss,
+					    .damaged_ns = meta->damaged_ns,
+					    .damaged_samples = meta->damaged_samples,
+					    .seen = dt_profile_counts(profile).runs > 0,
+					    .rung = dt_profile_text(profile, meta->rung),
+					    .why = dt_profile_text(profile, meta->rung_why)};
+}
+
 /* A file in which nothing is looks like a mistake. */
 static void warn_empty(const struct dt_view *view, const struct dt_profile_format *format,
 		       char warning[DT_WARNING_SIZE])

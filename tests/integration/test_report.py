@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 
+import schema
 from darter_file import Recording
 from harness import DARTER, DEADLINE, SYSTEM, darter, each, target
 from recordings import Recorder, folder, functions, stacks, wait_recorded
@@ -244,7 +245,31 @@ def test_recordings_of_one_time():
         assert float(re.search(r"; ([0-9.]+) of 100 rounds a second", text)[1]) < 115, text
 
 
+def test_json():
+    """The document of a recording, of what is in its file."""
+    with folder() as here, target(SYSTEM, "hum.py") as program:
+        file = here / "a.darter"
+        first = json.loads(darter("record", "-j", "-q", "-d", "0.5", "-o", file, program.pid, check=0).stdout)
+        again = json.loads(darter("report", "-j", file, check=0).stdout)
+        for document in (first, again):
+            schema.check(document, schema.load("record"))
+        assert (again["files"], again["format"], again["reason"]) == ([], None, None), again
+        same = set(first) - {"files", "format", "reason", "own_cpu_ns", "own_rss"}
+        assert {name: first[name] for name in same} == {name: again[name] for name in same}, (first, again)
+        done = darter("report", "--json", "-q", file, here / "gone.darter", "-o", here / "a.svg", check=4)
+        document = json.loads(done.stdout)
+        schema.check(document, schema.load("record"))
+        assert (document["files"], document["format"], done.stderr) == ([str(here / "a.svg")], "svg", ""), document
+        assert [(error["pid"], error["code"]) for error in document["errors"]] == [(None, "not found")] and document["samples"] > 0
+        assert "<svg" in (here / "a.svg").read_text()
+        document = json.loads(darter("report", "--json", here / "gone.darter", check=4).stdout)
+        schema.check(document, schema.load("record"))
+        assert document["samples"] == document["processes"] == 0 and len(document["errors"]) == 1, document
+
+
 @each([
+    (["a.darter", "--json", "-f", "text"], "--json and -f are two results for stdout"),
+    (["a.darter", "--json", "-o", "-"], "--json and -o - are two results for stdout"),
     ([], "which recording?"),
     (["a.darter", "b.darter", "a.darter"], "'a.darter' is given twice"),
     ([""], "an empty text is no name of a file"),
