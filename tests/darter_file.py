@@ -184,6 +184,7 @@ class Recording:
         if content.more():
             self.meta += (self.strings[content.varint()], content.varint())
             self.meta += (content.varint(),) if content.more() else (0,)
+            self.meta += tuple(content.column(3)) if content.more() else (0, 0, 0)
 
     def get_origins(self, content):
         count = content.varint()

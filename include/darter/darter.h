@@ -208,24 +208,27 @@ struct dt_recording;
 /* How it goes. */
 struct dt_record_status {
 	uint64_t duration_ns;
-	size_t processes;    /* that are being looked at */
-	size_t joined;       /* all that ever were */
-	uint64_t rounds;     /* instants at which was looked */
-	uint64_t samples;    /* looks at one thread */
-	uint64_t late;       /* rounds that came too late for the stacks that they found */
-	uint64_t unseen;     /* samples of a thread that had run, and whose stack was not seen in time */
-	uint64_t settled;    /* looks that needed a second way */
-	uint64_t torn;       /* samples with frames left out */
-	uint64_t lost;       /* rounds that could not be kept */
-	uint64_t stops;      /* of single threads of the targets, for one look each */
-	uint64_t stopped_ns; /* in which they stood, all together */
-	uint64_t bytes;      /* written so far */
-	uint64_t cpu_ns;     /* of darter itself */
-	uint64_t rss;        /* of darter itself, bytes */
-	bool holds;          /* a thread of a process is stopped for a look that hangs: end your process */
-	const char *rung;    /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
-	const char *why;     /* it is no better one; "" for the best */
-	const char *error;   /* the file could not be written: why; NULL: it could */
+	size_t processes;         /* that are being looked at */
+	size_t joined;            /* all that ever were */
+	uint64_t rounds;          /* instants at which was looked */
+	uint64_t samples;         /* looks at one thread */
+	uint64_t late;            /* rounds that came too late for the stacks that they found */
+	uint64_t unseen;          /* samples of a thread that had run, and whose stack was not seen in time */
+	uint64_t settled;         /* looks that needed a second way */
+	uint64_t torn;            /* samples with frames left out */
+	uint64_t lost;            /* rounds that could not be kept */
+	uint64_t stops;           /* of single threads of the targets, for one look each */
+	uint64_t stopped_ns;      /* in which they stood, all together */
+	uint64_t bytes;           /* written so far */
+	uint64_t cpu_ns;          /* of darter itself */
+	uint64_t rss;             /* of darter itself, bytes */
+	uint64_t damaged_ns;      /* of a recording that is read: lost with parts of its file, */
+	uint64_t damaged_samples; /* and in no other figure */
+	bool seen;                /* something is known of a thread, as of the last flush or the end */
+	bool holds;               /* a thread of a process is stopped for a look that hangs: end your process */
+	const char *rung;         /* how stacks are proven: "perch, real-time", "perch, short slice", "beside" */
+	const char *why;          /* it is no better one; "" for the best */
+	const char *error;        /* the file could not be written: why; NULL: it could */
 };
 
 /* Begins a recording without processes. All that follows is to be called by the same thread, which is given short turns
@@ -334,18 +337,23 @@ DT_API int dt_recordings_add(struct dt_recordings *recordings, int fd, const cha
 /* Puts them together now; dt_recordings_show() does it otherwise. What had to be left out, since it seems to have been
  * recorded twice, is told in warning. */
 DT_API int dt_recordings_join(struct dt_recordings *recordings, char warning[DT_WARNING_SIZE], struct dt_error *err);
-/* Once, of at least one. */
+/* What they came to, once they are put together: as when a recording ends. rate is what was asked for, 0: not the same
+ * by all. Texts live as long as the recordings. */
+DT_API void dt_recordings_status(const struct dt_recordings *recordings, struct dt_record_status *status, double *rate);
+/* Once, of at least one. That the view shows nothing is put into warning (which may be NULL), unless the output is the
+ * text that says so. */
 DT_API int dt_recordings_show(struct dt_recordings *recordings, const struct dt_profile_format *format,
 			      const struct dt_view_options *view, const struct dt_profile_render *render, FILE *out,
-			      struct dt_error *err);
+			      char warning[DT_WARNING_SIZE], struct dt_error *err);
 
 /* A recording that was made, for programs: docs/json.md. */
 struct dt_failure;
 struct dt_record_result {
 	struct dt_record_status status;
 	double rate;        /* that was asked for */
-	const char *format; /* name */
-	const char *reason; /* why it ended: "duration", "signal", "ended", "program", "memory", "hangs", "error" */
+	const char *format; /* name; NULL: there are no files */
+	const char *reason; /* why it ended: "duration", "signal", "ended", "program", "memory", "hangs", "error"; NULL:
+			       it is not known any more */
 	const char **files; /* that are there now, oldest first */
 	size_t file_count;
 	const struct dt_failure *failures;

@@ -271,8 +271,8 @@ static const struct dt_exits exits = {
     .done = "; also when Ctrl-C (SIGINT), SIGTERM or SIGHUP ended the recording, or the processes did",
     .failed = "a Python that cannot be read, memory that does not answer",
     .permission = "The kernel does not allow it; the message says what would.",
-    .not_found = "There is no such process, no name matches, it ended, or there is no Python in it: nothing was "
-		 "recorded.",
+    .not_found = "There is no such process, no name matches, it ended, there is no Python in it, or no sample was "
+		 "taken: nothing was recorded.",
     .besides =
 	"With several processes it is the code of the first error; the others are recorded all the same.\n\n"
 	"With a program behind -- it is the program's own: its exit code, or 128 plus the number of the signal that "

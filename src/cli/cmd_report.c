@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "cli/commands.h"
+#include "cli/dump.h"
 #include "cli/options.h"
 #include "cli/result_file.h"
 #include "cli/showing.h"
@@ -15,7 +16,7 @@ struct options {
 	struct dt_showing showing;
 	const char **files;
 	size_t count;
-	int failed; /* the code of the first file that cannot be read, while others can */
+	struct dt_failures failures; /* files that cannot be read */
 };
 
 static int argument(void *options, const char *text, struct dt_error *err)
@@ -72,9 +73,7 @@ static void pass_over(struct options *o, const struct dt_error *err)
 		dt_note(&o->showing.selecting.common, "%s", err->message);
 		return;
 	}
-	dt_report(&o->showing.selecting.common, err);
-	if (!o->failed)
-		o->failed = err->code;
+	dt_failures_add(&o->failures, &o->showing.selecting.common, 0, err);
 }
 
 static int read_all(struct options *o, struct dt_recordings *recordings, struct dt_error *err)
@@ -96,8 +95,8 @@ static int read_all(struct options *o, struct dt_recordings *recordings, struct 
 		read += !code;
 	}
 	if (!read) {
-		dt_fail(err, o->failed ? o->failed : DT_ERUNTIME, "there is nothing to show in any of these %zu files",
-			o->count);
+		dt_fail(err, o->failures.first ? o->failures.first : DT_ERUNTIME,
+			"there is nothing to show in any of these %zu files", o->count);
 		return err->code;
 	}
 	code = dt_recordings_join(recordings, twice, err);
@@ -114,7 +113,16 @@ static int show(const struct options *o, struct dt_recordings *recordings, FILE 
 							   : common->color == DT_COLOR_ALWAYS,
 					   .columns = screen ? dt_terminal_columns(STDOUT_FILENO) : 0};
 
-	return dt_recordings_show(recordings, o->showing.format, &o->showing.view, &render, out, err);
+	char empty[DT_WARNING_SIZE] = "";
+	int code = dt_recordings_show(recordings, o->showing.format, &o->showing.view, &render, out, empty, err);
+
+	if (code == 0 && empty[0]) {
+		int why = errno;
+
+		dt_note(common, "%s", empty);
+		errno = why;
+	}
+	return code;
 }
 
 static int show_in_file(const struct options *o, struct dt_recordings *recordings, struct dt_error *err)
@@ -135,6 +143,21 @@ static int show_in_file(const struct options *o, struct dt_recordings *recording
 	return code;
 }
 
+/* For programs: what was read and what became of it, as 'darter record' tells it. */
+static void put_json(const struct options *o, const struct dt_recordings *recordings, bool written)
+{
+	const char *files[] = {o->showing.output};
+	struct dt_record_result result = {.format = written ? o->showing.format->name : NULL,
+					  .files = files,
+					  .file_count = written,
+					  .failures = o->failures.list,
+					  .failure_count = o->failures.count};
+
+	dt_recordings_status(recordings, &result.status, &result.rate);
+	if (dt_render_record_json(&result, stdout) || fflush(stdout))
+		dt_output_failed();
+}
+
 static int show_all(struct options *o, struct dt_recordings *recordings, struct dt_error *err)
 {
 	int code = read_all(o, recordings, err);
@@ -143,6 +166,8 @@ static int show_all(struct options *o, struct dt_recordings *recordings, struct 
 		return code;
 	if (o->showing.output && strcmp(o->showing.output, "-") != 0)
 		return show_in_file(o, recordings, err);
+	if (o->showing.selecting.common.json)
+		return 0;
 	code = show(o, recordings, stdout, err);
 	if (code == DT_ERUNTIME && ferror(stdout)) {
 		dt_output_failed(); /* told at the end, unless its reader went away */
@@ -151,37 +176,63 @@ static int show_all(struct options *o, struct dt_recordings *recordings, struct 
 	return code;
 }
 
-static int report(struct options *o, struct dt_error *err)
+/* What does not go together. */
+static int check(struct options *o, struct dt_error *err)
 {
-	struct dt_recordings *recordings;
+	bool json = o->showing.selecting.common.json, formatted = o->showing.format != NULL;
+	const char *output = o->showing.output;
 	int code = dt_showing_settle(&o->showing, "text", err);
 
 	if (code)
 		return code;
+	if (json && (output ? !strcmp(output, "-") : formatted)) {
+		dt_fail(err, DT_EUSAGE, "--json and %s are two results for stdout: only one can be written",
+			output ? "-o -" : "-f");
+		dt_hint(err, "-o FILE writes the other one to a file");
+		return DT_EUSAGE;
+	}
 	if (!o->count) {
 		dt_fail(err, DT_EUSAGE, "which recording? Give the name of a .darter file");
 		dt_hint(err, "'darter record -o FILE.darter' makes one");
 		return DT_EUSAGE;
 	}
+	return json ? dt_output_check(err) : 0;
+}
+
+static int report(struct options *o, struct dt_error *err)
+{
+	struct dt_recordings *recordings;
+	int code;
+
 	recordings = dt_recordings_new();
-	if (!recordings)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
+	if (!recordings) {
+		dt_fail(err, DT_EMEMORY, "out of memory");
+		dt_report(&o->showing.selecting.common, err);
+		return DT_EMEMORY;
+	}
 	code = show_all(o, recordings, err);
+	if (code)
+		dt_failures_add(&o->failures, &o->showing.selecting.common, 0, err);
+	if (o->showing.selecting.common.json)
+		put_json(o, recordings, !code && o->showing.output);
 	dt_recordings_free(recordings);
-	return code;
+	return code ? code : o->failures.first;
 }
 
 static int run(void *options)
 {
 	struct options *o = options;
 	struct dt_error err = {0};
-	int code = report(o, &err);
+	int code = check(o, &err);
 
 	if (code)
 		dt_report(&o->showing.selecting.common, &err);
+	else
+		code = report(o, &err);
 	dt_showing_release(&o->showing);
+	dt_failures_release(&o->failures);
 	free((void *)o->files);
-	return dt_exit_code(code ? code : o->failed);
+	return dt_exit_code(code);
 }
 
 static const struct dt_option table[] = {
@@ -198,6 +249,10 @@ static const struct dt_option table[] = {
      .help = "Write to this file, which is replaced when the result is whole; stdout (-) by default.",
      .set = dt_show_output},
     DT_OPTIONS_SHOWING,
+    {.letter = 'j',
+     .name = "json",
+     .help = "Write what was read, and with -o where the result is, to stdout as JSON, for programs.",
+     .set = dt_set_json},
     DT_OPTION_COLOR,
     DT_OPTION_QUIET("Say nothing but the result and errors: not that a recording was cut off or is damaged."),
     {0},

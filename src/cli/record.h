@@ -106,6 +106,7 @@ struct dt_record_run {
 	char **files;    /* results that are there, oldest first */
 	size_t file_count;
 	bool to_stdout;
+	bool written_so_far; /* a signal has asked for a result before the end */
 	struct dt_program program;
 	uint64_t outlived_ns; /* since when it has ended and its children have not, 0: it is not so */
 	bool outlived_told;
@@ -157,7 +158,9 @@ int dt_record_begin(struct dt_record_run *run, struct dt_error *err);
 void dt_record_write_now(struct dt_record_run *run);
 void dt_record_rotate(struct dt_record_run *run);
 void dt_record_check_disk(struct dt_record_run *run);
-void dt_record_finish(struct dt_record_run *run, bool last);
+/* Ends a recording and makes its result; with the summary if it is the last one. False if not one thread was seen
+ * in all of it: there is no result then. */
+bool dt_record_finish(struct dt_record_run *run, bool last);
 
 /* Adds to an error where the recording is kept, and the command that makes the result of it (record_kept.c); elsewhere
  * if its place was refused. */

@@ -218,6 +218,7 @@ void dt_record_write_now(struct dt_record_run *run)
 		code = write_stdout(run, &err);
 	else if (code == 0 && !is_written(run, run->recording))
 		code = write_output(run, false, &err);
+	run->written_so_far |= code == 0;
 	/* The recording goes on behind what was read. */
 	lseek(run->data.fd, 0, SEEK_END);
 	if (code && err.code)
@@ -315,23 +316,17 @@ static bool is_idle_part(const struct dt_record_run *run, const struct dt_record
 	return run->command->rotate > 0 && !status->samples && (!last || run->file_count);
 }
 
-static void drop_part(struct dt_record_run *run, bool last)
-{
-	if (last)
-		dt_record_tell(run,
-			       "since %s there was no Python that could be looked at: no file is made of that time",
-			       run->files[run->file_count - 1]);
-	dt_signals_not_at_once();
-	dt_data_remove(&run->data);
-}
+enum ended {
+	ENDED_WITH_RESULT,
+	ENDED_AS_IDLE_PART,
+	ENDED_WITH_NOTHING,
+};
 
-/* Ends a recording and makes its result; with the summary if it is the last one. */
-void dt_record_finish(struct dt_record_run *run, bool last)
+/* What is left to be done when it has ended, before there is a result. */
+static enum ended settle(struct dt_record_run *run, bool whole, bool last)
 {
 	struct dt_record_status status;
-	struct dt_error err = {0};
-	bool whole = end(run);
-	int code;
+	bool idle, something;
 
 	find_name(run, NULL);
 	dt_record_status(run->recording, &status);
@@ -339,10 +334,28 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		leave(run);
 	if (last)
 		dt_record_tend(run->recording, 0, dt_record_member_ended, run, NULL);
-	if (whole && is_idle_part(run, &status, last)) {
-		drop_part(run, last);
-		return;
-	}
+	idle = whole && is_idle_part(run, &status, last);
+	something = status.seen || !last || run->file_count || run->written_so_far;
+	if (something && !idle)
+		return ENDED_WITH_RESULT;
+	if (idle && last)
+		dt_record_tell(run,
+			       "since %s there was no Python that could be looked at: no file is made of that time",
+			       run->files[run->file_count - 1]);
+	dt_signals_not_at_once();
+	dt_data_remove(&run->data);
+	return idle ? ENDED_AS_IDLE_PART : ENDED_WITH_NOTHING;
+}
+
+bool dt_record_finish(struct dt_record_run *run, bool last)
+{
+	struct dt_error err = {0};
+	bool whole = end(run);
+	enum ended ended = settle(run, whole, last);
+	int code;
+
+	if (ended != ENDED_WITH_RESULT)
+		return ended == ENDED_AS_IDLE_PART;
 	if (last)
 		summarize(run);
 	if (run->to_stdout)
@@ -372,6 +385,7 @@ void dt_record_finish(struct dt_record_run *run, bool last)
 		dt_data_release(&run->data);
 	else
 		dt_data_remove(&run->data);
+	return true;
 }
 
 void dt_record_add_status(struct dt_record_status *sum, const struct dt_record_status *status)

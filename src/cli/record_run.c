@@ -163,17 +163,18 @@ static const char *why_nothing(const struct dt_record_run *run)
 	return "it ended before a process could be looked at";
 }
 
+static const char old_output[] = "'%.400s' is from before, and is left as it was";
+
 /* It is an error, which is told in any case; the exit code of a program stays its own. Where it was told of a process
  * why it is not recorded, that is the reason. Who finds a file under the name of the output must not take it for a
  * result of this run. */
 static void tell_nothing(struct dt_record_run *run)
 {
-	static const char old[] = "'%.400s' is from before, and is left as it was";
 	struct dt_error err = run->pending.error;
 	bool told = !run->command->program && !run->pending.pid && run->failures.first;
 
 	if (told && has_old_output(run)) {
-		dt_fail(&err, run->failures.first, old, run->output);
+		dt_fail(&err, run->failures.first, old_output, run->output);
 		dt_report(run->common, &err);
 	}
 	if (told)
@@ -187,11 +188,27 @@ static void tell_nothing(struct dt_record_run *run)
 	else if (!run->pending.pid)
 		dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: %s", why_nothing(run));
 	if (has_old_output(run))
-		dt_hint(&err, old, run->output);
+		dt_hint(&err, old_output, run->output);
 	if (run->command->program)
 		dt_report(run->common, &err);
 	else
 		dt_failures_add(&run->failures, run->common, run->pending.pid, &err);
+}
+
+/* Of nobody who was there a sample was taken: the first one was not due yet, or a process was too quick. */
+static void tell_no_sample(struct dt_record_run *run)
+{
+	struct dt_record_status status;
+	struct dt_error err;
+
+	dt_record_status(run->recording, &status);
+	dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: no sample was taken in the %.3g s that it lasted",
+		(double)status.duration_ns / NS_PER_S);
+	dt_hint(&err, has_old_output(run) ? old_output : "a higher --rate takes the first one sooner", run->output);
+	if (run->command->program)
+		dt_report(run->common, &err);
+	else
+		dt_failures_add(&run->failures, run->common, 0, &err);
 }
 
 static void tell_end(struct dt_record_run *run)
@@ -297,10 +314,10 @@ int dt_record_run(const struct dt_record_command *command)
 	dt_record_progress_begin(&run.progress, run.common->quiet || command->program ? NULL : stderr);
 	record(&run);
 	tell_end(&run);
-	if (run.joined)
-		dt_record_finish(&run, true);
-	else
+	if (!run.joined)
 		dt_data_remove(&run.data);
+	else if (!dt_record_finish(&run, true))
+		tell_no_sample(&run);
 	if (run.common->json)
 		put_json(&run);
 	if (command->program && run.program.pid) {

@@ -294,7 +294,9 @@ static int put_note(struct picture *p)
 {
 	dt_buf_printf(&p->out, "<text class=\"note\" x=\"%d\" y=\"%u\">", PAD, TOP + p->rows * ROW + 20);
 	if (!p->total) {
-		dt_buf_puts(&p->out, "Nothing was recorded that this view shows: --idle shows waiting threads too.");
+		dt_buf_clear(&p->words);
+		dt_nothing_words(p->view, &p->words);
+		put_xml(&p->out, p->words.data, 170);
 	} else if (p->left_out) {
 		dt_thousands(&p->out, p->left_out);
 		dt_buf_printf(&p->out, " %s not drawn, with ", p->left_out == 1 ? "frame is" : "frames are");

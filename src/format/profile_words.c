@@ -125,9 +125,45 @@ void dt_share_words(uint64_t part, uint64_t whole, struct dt_buf *out)
 		dt_buf_printf(out, "%.*f%%", share < 10, share);
 }
 
-static const char *weight_words(enum dt_weight weight)
+const char *dt_weight_words(enum dt_weight weight)
 {
-	return weight == DT_WEIGHT_CPU ? "CPU time" : weight == DT_WEIGHT_GIL ? "time with the GIL" : "wall time";
+	return weight == DT_WEIGHT_CPU   ? "CPU time"
+	       : weight == DT_WEIGHT_GIL ? "time with the GIL in hand"
+					 : "wall time";
+}
+
+void dt_filter_words(const struct dt_view_options *options, struct dt_buf *out)
+{
+	if (options->main_thread)
+		dt_buf_puts(out, " of main threads");
+	if (options->thread_name) {
+		dt_buf_puts(out, " of threads whose name matches '");
+		dt_escape(out, options->thread_name);
+		dt_buf_putc(out, '\'');
+	}
+	if (options->gc)
+		dt_buf_puts(out, " during garbage collections");
+}
+
+void dt_nothing_words(const struct dt_view *view, struct dt_buf *out)
+{
+	const struct dt_view_options *options = dt_view_options(view);
+	const char *weight = dt_weight_words(options->weight);
+	uint64_t idle = dt_view_hidden(view);
+
+	if (!dt_profile_counts(dt_view_profile(view)).runs) {
+		dt_buf_puts(out, "There is nothing to show: no thread was seen.");
+	} else if (idle && options->weight != DT_WEIGHT_CPU) {
+		dt_buf_puts(out, "Nothing was busy: all ");
+		dt_put_time(out, idle);
+		dt_buf_printf(out, " of %s", weight);
+		dt_filter_words(options, out);
+		dt_buf_puts(out, " went into waiting. '--idle' shows where.");
+	} else {
+		dt_buf_printf(out, "There is nothing to show: no %s", weight);
+		dt_filter_words(options, out);
+		dt_buf_puts(out, idle ? " was recorded but that of waiting." : " was recorded.");
+	}
 }
 
 int dt_about_words(const struct dt_view *view, struct dt_buf *out)
@@ -144,7 +180,7 @@ int dt_about_words(const struct dt_view *view, struct dt_buf *out)
 		return code;
 	dt_buf_puts(out, "quality: ");
 	dt_summary_verdict(out, profile, &missing);
-	dt_buf_printf(out, "; %s%s", weight_words(options->weight), options->idle ? " with idle threads" : "");
+	dt_buf_printf(out, "; %s%s", dt_weight_words(options->weight), options->idle ? " with idle threads" : "");
 	/* The CPU time of a thread that waits is what it took to begin and end that: no waiting. */
 	hidden = options->weight == DT_WEIGHT_CPU ? 0 : dt_view_hidden(view);
 	if (hidden) {
@@ -157,7 +193,7 @@ int dt_about_words(const struct dt_view *view, struct dt_buf *out)
 	dt_buf_puts(out, quality->samples == 1 ? " sample in " : " samples in ");
 	dt_put_time(out, meta->duration_ns);
 	if (quality->rounds && meta->duration_ns)
-		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)meta->duration_ns);
+		dt_buf_printf(out, " at %.4g Hz", (double)quality->rounds * 1e9 / (double)dt_profile_looked(meta));
 	if (meta->rung)
 		dt_buf_printf(out, ", %s", dt_profile_text(profile, meta->rung));
 	return 0;

@@ -45,6 +45,13 @@ void dt_title_words(const struct dt_view *view, const struct dt_profile_render *
  * it was made. What matters most comes first: the end may be cut off. DT_EMEMORY if memory is out. */
 int dt_about_words(const struct dt_view *view, struct dt_buf *out);
 
+/* Why a view shows nothing: "Nothing was busy: all 10.0 s of wall time went into waiting. '--idle' shows where." */
+void dt_nothing_words(const struct dt_view *view, struct dt_buf *out);
+
+/* "wall time", and what filters leave of it: " of main threads during garbage collections". Names are escaped. */
+const char *dt_weight_words(enum dt_weight weight);
+void dt_filter_words(const struct dt_view_options *options, struct dt_buf *out);
+
 /* In percent; 0 of nothing is 0. In words: "12%", "1.2%", "0.012%". */
 double dt_share(uint64_t part, uint64_t whole);
 void dt_share_words(uint64_t part, uint64_t whole, struct dt_buf *out);

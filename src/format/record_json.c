@@ -18,6 +18,8 @@ static void put_status(struct dt_json *json, const struct dt_record_status *stat
 	dt_json_number(json, "lost", status->lost);
 	dt_json_number(json, "stops", status->stops);
 	dt_json_number(json, "stopped_ns", status->stopped_ns);
+	dt_json_number(json, "damaged_ns", status->damaged_ns);
+	dt_json_number(json, "damaged_samples", status->damaged_samples);
 	dt_json_text(json, "rung", status->rung);
 	dt_json_text(json, "rung_why", status->why && *status->why ? status->why : NULL);
 	dt_json_number(json, "own_cpu_ns", status->cpu_ns);

@@ -167,8 +167,11 @@ static void put_profiles(struct scope *s)
 		put_profile(s, s->words.data, thread, sum);
 		count++;
 	}
-	if (!count)
-		put_profile(s, "nothing was recorded", 0, 0);
+	if (!count) {
+		dt_buf_clear(&s->words);
+		dt_nothing_words(s->view, &s->words);
+		put_profile(s, s->words.data, 0, 0);
+	}
 	dt_json_array_end(&s->json);
 	dt_json_number(&s->json, "activeProfileIndex", heaviest);
 }

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/wrap.h"
+#include "format/profile_words.h"
 #include "format/units.h"
 
 /* Rows of the tables, unless the caller wants another number. */
@@ -129,55 +130,27 @@ static void put_what(struct summary *s)
 	dt_buf_release(&text);
 }
 
-static void put_filters(struct dt_buf *text, const struct dt_view_options *options)
-{
-	if (options->main_thread)
-		dt_buf_puts(text, " of main threads");
-	if (options->thread_name) {
-		dt_buf_puts(text, " of threads whose name matches '");
-		dt_escape(text, options->thread_name);
-		dt_buf_putc(text, '\'');
-	}
-	if (options->gc)
-		dt_buf_puts(text, " during garbage collections");
-}
-
 /* What the shares below are of, or why there are none. */
 static void put_how_much(struct summary *s)
 {
-	static const char *const weights[] = {[DT_WEIGHT_WALL] = "wall time",
-					      [DT_WEIGHT_CPU] = "CPU time",
-					      [DT_WEIGHT_GIL] = "time with the GIL in hand"};
 	const struct dt_view_options *options = dt_view_options(s->view);
-	struct dt_profile_counts counts = dt_profile_counts(s->profile);
-	/* The CPU time of a run that waits is what it took to begin and end that: no waiting. */
-	bool waits = options->weight != DT_WEIGHT_CPU;
 	struct dt_buf text = DT_BUF_INIT;
 
-	if (!counts.runs) {
-		dt_buf_puts(&text, "There is nothing to show: no thread was seen.");
-	} else if (s->shown) {
+	if (s->shown) {
 		dt_buf_puts(&text, "100% is ");
 		dt_put_time(&text, s->shown);
-		dt_buf_printf(&text, " of %s", weights[options->weight]);
-		put_filters(&text, options);
-		if (counts.threads > 1)
+		dt_buf_printf(&text, " of %s", dt_weight_words(options->weight));
+		dt_filter_words(options, &text);
+		if (dt_profile_counts(s->profile).threads > 1)
 			dt_buf_puts(&text, ", all threads together");
-		if (s->idle && waits) {
+		/* The CPU time of a run that waits is what it took to begin and end that: no waiting. */
+		if (s->idle && options->weight != DT_WEIGHT_CPU) {
 			dt_buf_puts(&text, "; ");
 			dt_put_time(&text, s->idle);
 			dt_buf_puts(&text, " of waiting is hidden, '--idle' shows it");
 		}
-	} else if (s->idle && waits) {
-		dt_buf_puts(&text, "Nothing was busy: all ");
-		dt_put_time(&text, s->idle);
-		dt_buf_printf(&text, " of %s", weights[options->weight]);
-		put_filters(&text, options);
-		dt_buf_puts(&text, " went into waiting. '--idle' shows where.");
 	} else {
-		dt_buf_printf(&text, "There is nothing to show: no %s", weights[options->weight]);
-		put_filters(&text, options);
-		dt_buf_puts(&text, s->idle ? " was recorded but that of waiting." : " was recorded.");
+		dt_nothing_words(s->view, &text);
 	}
 	say(&s->buf, &s->render, &text);
 	dt_buf_release(&text);

@@ -1,6 +1,7 @@
 /*
- * What no row of the summary can have: time in which there was nobody to look at. A program that is started is no
- * Python for a while, and what it does after its last thread has ended is not seen either.
+ * What no row of the summary can have: time before the first look at anybody, and behind the last one. A program that
+ * is started is no Python for a while, and what it does after its last thread has ended is not seen either; or the
+ * machine was busy, and darter came late. The recording does not tell which of them it was, so that is not said.
  */
 #include "base/util.h"
 #include "base/wrap.h"
@@ -10,7 +11,7 @@
 #define LITTLE 20 /* a part of the duration that is not worth a sentence: the twentieth */
 #define LOOKS  5  /* that may have been missing at the end because the next one was not due yet */
 
-/* Nobody has looked since the last look: that is no time without Python yet. */
+/* Where the next look was not due yet nothing was missed. */
 static bool is_much(const struct dt_profile_meta *meta, uint64_t ns)
 {
 	return ns > meta->duration_ns / LITTLE && (double)ns * meta->rate > LOOKS * 1e9;
@@ -18,12 +19,13 @@ static bool is_much(const struct dt_profile_meta *meta, uint64_t ns)
 
 static void put_part(struct dt_buf *text, const char *which, uint64_t ns)
 {
-	dt_buf_puts(text, text->length ? " and " : "In ");
+	dt_buf_puts(text, text->length ? " and " : "Nothing could be looked at in ");
 	dt_buf_puts(text, which);
 	dt_put_time(text, ns);
 }
 
-/* "In the first 25.1 ms there was no Python that could be looked at: they are in no row." */
+/* "Nothing could be looked at in the first 25.1 ms: that is in no row." Of a damaged file nobody knows: it may be what
+ * is lost, which is told elsewhere. */
 void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, const struct dt_render *render)
 {
 	const struct dt_profile_run *runs = dt_profile_runs(profile);
@@ -37,14 +39,14 @@ void dt_summary_absent(struct dt_buf *buf, const struct dt_profile *profile, con
 		last = DT_MAX(last, runs[i].start_ns + DT_MIN(runs[i].wall_ns, UINT64_MAX - runs[i].start_ns));
 	}
 	last = DT_MIN(last, duration);
-	if (!count)
+	if (!count || meta->damaged_ns)
 		return;
 	if (first > duration / LITTLE)
 		put_part(&text, "the first ", first);
 	if (is_much(meta, duration - last))
 		put_part(&text, "the last ", duration - last);
 	if (text.length) {
-		dt_buf_puts(&text, " there was no Python that could be looked at: that is in no row.");
+		dt_buf_puts(&text, ": that is in no row.");
 		dt_wrap(buf, text.data, text.length, 0, 0, render->columns);
 		dt_buf_putc(buf, '\n');
 	}

@@ -20,7 +20,7 @@ static bool is_unkept(const struct dt_profile *profile, uint32_t stack)
 	return dt_profile_too_many(profile, dt_profile_location_at(profile, location)->function);
 }
 
-/* From the first that is told of a thread to the last. */
+/* From the first that is told of a thread to the last, or a run. */
 struct extent {
 	uint64_t from, to;
 };
@@ -32,19 +32,21 @@ static int by_beginning(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The time in which there was a thread, whichever: processes may come one after the other. */
+/* The time in which there was a thread, whichever: processes may come one after the other. What a thread did between
+ * two runs belongs to it, unless it was lost with a part of the file. */
 static int find_watched(const struct dt_profile *profile, struct dt_summary_missing *missing)
 {
 	const struct dt_profile_run *runs = dt_profile_runs(profile);
 	struct dt_profile_counts counts = dt_profile_counts(profile);
-	size_t count = (size_t)counts.threads + 1;
+	bool damaged = dt_profile_meta(profile)->damaged_ns > 0;
+	size_t count = (damaged ? counts.runs : (size_t)counts.threads) + 1;
 	dt_auto_free struct extent *extents = calloc(count, sizeof(*extents));
 	uint64_t end = 0;
 
 	if (!extents)
 		return DT_EMEMORY;
 	for (size_t i = 0; i < counts.runs; i++) {
-		struct extent *extent = &extents[runs[i].thread];
+		struct extent *extent = &extents[damaged ? i : runs[i].thread];
 
 		extent->from = extent->to ? DT_MIN(extent->from, runs[i].start_ns) : runs[i].start_ns;
 		extent->to = DT_MAX(extent->to, plus(runs[i].start_ns, runs[i].wall_ns));

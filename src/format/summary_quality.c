@@ -41,23 +41,26 @@ static void put_count(struct dt_buf *text, const char *name, uint64_t count, uin
 	}
 }
 
-static uint64_t watched_ns(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
+/* How long somebody looked while there was somebody to look at: of several recordings at a time each one counts. */
+static double watched_ns(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	return DT_MIN(missing->watched, meta->duration_ns);
+	double lookers = meta->duration_ns ? (double)dt_profile_looked(meta) / (double)meta->duration_ns : 1;
+
+	return (double)DT_MIN(missing->watched, meta->duration_ns) * lookers;
 }
 
 /* The rounds that were asked for while there was somebody to look at. */
 static double asked_for(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	return DT_MIN(meta->rate * (double)watched_ns(meta, missing) / 1e9, MOST_PACE);
+	return DT_MIN(meta->rate * watched_ns(meta, missing) / 1e9, MOST_PACE);
 }
 
 /* The rounds a second in that time; in all of it where nothing is told of any thread. */
 static double pace_of(const struct dt_profile_meta *meta, const struct dt_summary_missing *missing)
 {
-	uint64_t ns = missing->watched ? watched_ns(meta, missing) : meta->duration_ns;
+	double ns = missing->watched ? watched_ns(meta, missing) : (double)dt_profile_looked(meta);
 
-	return ns ? (double)meta->quality.rounds * 1e9 / (double)ns : 0;
+	return ns > 0 ? (double)meta->quality.rounds * 1e9 / ns : 0;
 }
 
 /* The part of them that is in no other figure: instants that passed while a look took place, or while others had our
@@ -93,6 +96,34 @@ static void put_points(struct dt_buf *text, const struct dt_summary_missing *mis
 	dt_buf_printf(text, " (a share may be off by %" PRIu64 " points)", points);
 }
 
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The part of what was recorded that is lost, since its file was damaged: of the time or of the samples. */
+static double damaged_part(const struct dt_profile_meta *meta)
+{
+	uint64_t samples = plus(meta->quality.samples, meta->damaged_samples);
+	uint64_t ns = plus(meta->duration_ns, meta->damaged_ns);
+
+	return DT_MAX(samples ? (double)meta->damaged_samples / (double)samples : 0,
+		      ns ? (double)meta->damaged_ns / (double)ns : 0);
+}
+
+/* ", 28.8% of the recording lost" */
+static void put_damage(struct dt_buf *text, const struct dt_profile_meta *meta)
+{
+	const uint64_t whole = 1000000;
+	double part = damaged_part(meta);
+
+	if (part <= 0)
+		return;
+	dt_buf_puts(text, ", ");
+	dt_put_share(text, DT_MAX((uint64_t)(part * (double)whole), UINT64_C(1)), whole);
+	dt_buf_puts(text, " of the recording lost");
+}
+
 /* A word for all of it. What cannot be seen in time or be proven is not in the rows of functions, and rounds that did
  * not take place leave fewer samples for them; other figures take nothing away. Times are measured and stay right with
  * fewer samples, so many of them have to be left out before the word is another one; but few samples are no measure. */
@@ -102,11 +133,17 @@ static double worst_of(const struct dt_summary_missing *missing, const struct dt
 	double part = (double)missing->unseen + (double)missing->torn + (double)missing->unkept;
 	double share = missing->whole ? part / (double)missing->whole : 0;
 	double lost = quality->rounds ? (double)quality->lost / ((double)quality->rounds + (double)quality->lost) : 0;
-	double worst = DT_MAX(share, lost), slow = left_out(meta, missing);
+	double worst = DT_MAX(DT_MAX(share, lost), damaged_part(meta)), slow = left_out(meta, missing);
 
 	if (slow > FEWER)
 		worst = DT_MAX(worst, slow > MUCH_FEWER ? 1 : 0.1);
 	return worst;
+}
+
+/* Of nothing that was seen nothing can be said. */
+static bool is_empty(const struct dt_profile *profile)
+{
+	return !dt_profile_counts(profile).runs;
 }
 
 static const char *verdict(const struct dt_summary_missing *missing, const struct dt_profile *profile,
@@ -117,6 +154,8 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 
 	if (meta->quality.missed > dt_profile_counts(profile).processes / 10)
 		worst = DT_MAX(worst, 0.1);
+	if (is_empty(profile))
+		worst = 1;
 	if (are_few(missing))
 		worst = DT_MAX(worst, missing->samples < TOO_FEW ? 1 : 0.1);
 	*style = worst <= GOOD ? DT_STYLE_BUSY : worst <= 0.1 ? DT_STYLE_NOTE : DT_STYLE_BLOCKED;
@@ -124,9 +163,10 @@ static const char *verdict(const struct dt_summary_missing *missing, const struc
 }
 
 /* ", 99.9% of this time has a true stack" */
-static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quality,
-		     const struct dt_summary_missing *missing, const char *of)
+static void put_seen(struct dt_buf *text, const struct dt_profile *profile, const struct dt_summary_missing *missing,
+		     const char *of)
 {
+	const struct dt_profile_quality *quality = &dt_profile_meta(profile)->quality;
 	uint64_t seen = missing->whole - DT_MIN(missing->unseen, missing->whole);
 
 	seen -= DT_MIN(missing->unkept, seen);
@@ -134,7 +174,7 @@ static void put_seen(struct dt_buf *text, const struct dt_profile_quality *quali
 		dt_buf_puts(text, ", ");
 		dt_put_share(text, seen - DT_MIN(missing->torn, seen), missing->whole);
 		dt_buf_printf(text, "%s has a true stack", of);
-	} else if (!quality->samples) {
+	} else if (is_empty(profile)) {
 		dt_buf_puts(text, ", no sample was taken");
 	} else if (!quality->unseen && !quality->torn) {
 		dt_buf_puts(text, ", nothing was missed");
@@ -175,7 +215,8 @@ static void put_verdict(struct dt_buf *buf, const struct dt_profile *profile, co
 	dt_paint(buf, render, style, word);
 	put_few(&text, missing);
 	put_points(&text, missing);
-	put_seen(&text, &meta->quality, missing, " of this time");
+	put_seen(&text, profile, missing, " of this time");
+	put_damage(&text, meta);
 	if (pace_of(meta, missing) > 0) {
 		dt_buf_puts(&text, "; ");
 		put_rounds(&text, meta, missing);
@@ -225,7 +266,7 @@ static void put_own_cost(struct dt_buf *text, const struct dt_profile_meta *meta
 {
 	dt_buf_puts(text, "darter itself took ");
 	if (meta->duration_ns) {
-		dt_put_share(text, meta->quality.own_cpu_ns, meta->duration_ns);
+		dt_put_share(text, meta->quality.own_cpu_ns, dt_profile_looked(meta));
 		dt_buf_puts(text, " of a CPU and ");
 	} else {
 		dt_put_time(text, meta->quality.own_cpu_ns);
@@ -248,7 +289,8 @@ void dt_summary_verdict(struct dt_buf *buf, const struct dt_profile *profile, co
 
 	dt_buf_puts(buf, verdict(missing, profile, &style));
 	put_few(buf, missing);
-	put_seen(buf, quality, missing, "");
+	put_seen(buf, profile, missing, "");
+	put_damage(buf, meta);
 	/* A word that the share does not explain. */
 	if (left_out(meta, missing) > FEWER) {
 		dt_buf_puts(buf, ", ");
@@ -405,6 +447,31 @@ static void put_few_note(struct dt_buf *buf, const struct dt_profile_meta *meta,
 	dt_buf_release(&text);
 }
 
+/* What was recorded, and is gone. */
+static void put_damaged(struct dt_buf *buf, const struct dt_profile_meta *meta, const struct dt_render *render)
+{
+	struct dt_buf text = DT_BUF_INIT;
+
+	if (damaged_part(meta) <= 0)
+		return;
+	dt_buf_puts(&text, " the file of this recording was damaged: ");
+	if (meta->damaged_ns) {
+		dt_put_time(&text, meta->damaged_ns);
+		dt_buf_puts(&text, " of ");
+		dt_put_time(&text, plus(meta->duration_ns, meta->damaged_ns));
+		dt_buf_puts(&text, meta->damaged_samples ? " and " : "");
+	}
+	if (meta->damaged_samples) {
+		dt_thousands(&text, meta->damaged_samples);
+		dt_buf_puts(&text, " of ");
+		dt_thousands(&text, plus(meta->quality.samples, meta->damaged_samples));
+		dt_buf_puts(&text, " samples");
+	}
+	dt_buf_puts(&text, " are lost. All figures are of what is left.");
+	put_note(buf, render, &text);
+	dt_buf_release(&text);
+}
+
 /* Who was too quick for us. */
 static void put_missed(struct dt_buf *buf, const struct dt_profile_quality *quality, const struct dt_render *render)
 {
@@ -470,6 +537,7 @@ void dt_summary_quality(struct dt_buf *buf, const struct dt_profile *profile, co
 	put_own_cost(&text, meta);
 	put_line(buf, render, &text);
 	dt_buf_release(&text);
+	put_damaged(buf, meta, render);
 	put_notes(buf, &meta->quality, render, missing);
 	put_slow(buf, profile, render, missing);
 	put_too_high(buf, profile, render, missing);

@@ -14,6 +14,7 @@
 #define MOST_RATE 1e6
 #define NS_PER_S  UINT64_C(1000000000)
 #define STEP_NS   200000000           /* between two looks into the rings, which hold more than that */
+#define LOOKS     5                   /* that may be missing at the end because the next one was not due yet */
 #define BLOCK_NS  (7 * NS_PER_S / 10) /* what a kill may cost: with the step less than a second */
 
 static uint64_t process_cpu_ns(void)
@@ -68,6 +69,7 @@ static int describe(struct dt_recording *r)
 	char host[256] = "";
 	const char *why, *rung = rung_of(r, &why);
 
+	r->seen |= dt_profile_counts(r->profile).runs > 0;
 	take_tally(r, &tally);
 	meta.quality.samples = tally.samples;
 	meta.quality.rounds = tally.rounds;
@@ -272,6 +274,7 @@ void dt_record_status(const struct dt_recording *r, struct dt_record_status *sta
 					    .bytes = dt_writer_bytes(r->writer),
 					    .cpu_ns = process_cpu_ns() - r->began_cpu_ns,
 					    .rss = dt_own_rss(),
+					    .seen = r->seen,
 					    .holds = dt_crew_hangs(r->crew),
 					    .error = r->failed ? r->err.message : NULL};
 	status->rung = rung_of(r, &status->why);
@@ -316,6 +319,26 @@ int dt_record_move(struct dt_recording *r, int fd, struct dt_error *err)
 	return rc;
 }
 
+/* On a busy machine those that sample may have been left without a CPU for a while, and so was who ends it. Of what the
+ * processes did since the last look nothing is known: it is not recorded time. */
+uint64_t dt_recording_lasted(uint64_t until_ns, uint64_t last_ns, double rate)
+{
+	bool due = (double)until_ns - (double)last_ns > LOOKS * (double)NS_PER_S / rate;
+
+	return last_ns && due ? last_ns : until_ns;
+}
+
+/* When it ended, everything was collected. */
+static void end_with_the_last_look(struct dt_recording *r)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(r->profile);
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < dt_profile_counts(r->profile).runs; i++)
+		last_ns = DT_MAX(last_ns, runs[i].start_ns + runs[i].wall_ns);
+	r->ended_ns = r->began_ns + dt_recording_lasted(r->ended_ns - r->began_ns, last_ns, r->options.rate);
+}
+
 int dt_record_end(struct dt_recording *r, struct dt_error *err)
 {
 	int rc = 0;
@@ -331,6 +354,9 @@ int dt_record_end(struct dt_recording *r, struct dt_error *err)
 		rc = dt_crew_drain(r->crew, r->collector);
 		if (rc == 0)
 			rc = dt_collector_settle(r->collector, true);
+		/* Where one has hung, or they are no Python at the moment, why nobody looked is known. */
+		if (rc == 0 && !gone_ns && r->living && !r->hangs && !dt_members_any_left(r))
+			end_with_the_last_look(r);
 		if (rc == 0)
 			rc = describe(r);
 	}

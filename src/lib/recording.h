@@ -44,6 +44,7 @@ struct dt_recording {
 	uint64_t flushed_ns, retried_ns;
 	int spare[DT_SPARE_FILES]; /* descriptors that processes cannot use up: results are to be written at the end */
 	bool short_turns;          /* the calling thread has short time slices for it */
+	bool seen;                 /* something is known of a thread */
 	bool failed;               /* the file could not be written: err says why */
 	bool hangs;                /* a thread that samples does not come back */
 	struct dt_error err;
@@ -71,6 +72,10 @@ bool dt_ends_await(struct dt_recording *recording, uint64_t ns);
 
 /* When the last process ended, by dt_clock_ns(); 0: one is still there, or it is not known. */
 uint64_t dt_ends_last(struct dt_recording *recording);
+
+/* How long a recording has lasted that was ended at one time, all of it nanoseconds since it began, when the last look
+ * was at another: 0, if it is not known. */
+uint64_t dt_recording_lasted(uint64_t until_ns, uint64_t last_ns, double rate);
 
 void dt_members_release(struct dt_recording *recording);
 

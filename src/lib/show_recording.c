@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "format/bounded.h"
+#include "format/profile_formats.h"
+#include "format/profile_words.h"
 #include "format/units.h"
 #include "profile/file.h"
 #include "profile/view.h"
@@ -239,22 +241,74 @@ int dt_recordings_join(struct dt_recordings *recordings, char warning[DT_WARNING
 		   : dt_fail(err, DT_ERUNTIME, "the recordings cannot be put together: times are too far apart");
 }
 
+void dt_recordings_status(const struct dt_recordings *recordings, struct dt_record_status *status, double *rate)
+{
+	const struct dt_profile *profile = recordings->count ? recordings->profiles[0] : NULL;
+	const struct dt_profile_meta *meta;
+	const struct dt_profile_quality *quality;
+
+	*status = (struct dt_record_status){.rung = "", .why = ""};
+	*rate = 0;
+	if (!profile)
+		return;
+	meta = dt_profile_meta(profile);
+	quality = &meta->quality;
+	*rate = meta->rate;
+	*status = (struct dt_record_status){.duration_ns = meta->duration_ns,
+					    .joined = dt_profile_counts(profile).processes,
+					    .rounds = quality->rounds,
+					    .samples = quality->samples,
+					    .late = quality->late,
+					    .unseen = quality->unseen,
+					    .settled = quality->settled,
+					    .torn = quality->torn,
+					    .lost = quality->lost,
+					    .stops = quality->stops,
+					    .stopped_ns = quality->stopped_ns,
+					    .cpu_ns = quality->own_cpu_ns,
+					    .rss = quality->own_rss,
+					    .damaged_ns = meta->damaged_ns,
+					    .damaged_samples = meta->damaged_samples,
+					    .seen = dt_profile_counts(profile).runs > 0,
+					    .rung = dt_profile_text(profile, meta->rung),
+					    .why = dt_profile_text(profile, meta->rung_why)};
+}
+
+/* A file in which nothing is looks like a mistake. */
+static void warn_empty(const struct dt_view *view, const struct dt_profile_format *format,
+		       char warning[DT_WARNING_SIZE])
+{
+	struct dt_buf words = DT_BUF_INIT;
+
+	if (!format->render || format == &dt_profile_summary || !dt_view_is_empty(view))
+		return;
+	dt_nothing_words(view, &words);
+	if (!words.failed)
+		snprintf(warning, DT_WARNING_SIZE, "%c%.*s", words.data[0] | 0x20, (int)words.length - 2,
+			 words.data + 1); /* as part of a line, which has no full stop */
+	dt_buf_release(&words);
+}
+
 int dt_recordings_show(struct dt_recordings *recordings, const struct dt_profile_format *format,
 		       const struct dt_view_options *options, const struct dt_profile_render *render, FILE *out,
-		       struct dt_error *err)
+		       char warning[DT_WARNING_SIZE], struct dt_error *err)
 {
-	char warning[DT_WARNING_SIZE];
+	char twice[DT_WARNING_SIZE];
 	struct dt_view *view = NULL;
 	int rc;
 
 	if (!recordings->profiles || !recordings->count)
 		return dt_fail(err, DT_EUSAGE, "there is no recording to be shown");
-	rc = dt_recordings_join(recordings, warning, err);
+	if (warning)
+		warning[0] = '\0';
+	rc = dt_recordings_join(recordings, twice, err);
 	if (rc == 0)
 		rc = dt_view_new(recordings->profiles[0], options, &view, err);
 	if (rc == 0)
 		rc = format->render ? render_view(view, format, render, out, err)
 				    : write_anew(recordings->profiles[0], out, err);
+	if (rc == 0 && warning)
+		warn_empty(view, format, warning);
 	dt_view_free(view);
 	return rc;
 }
@@ -270,7 +324,7 @@ int dt_show_recording(int fd, const char *name, const struct dt_profile_format *
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	rc = dt_recordings_add(recordings, fd, name, warning, err);
 	if (rc == 0)
-		rc = dt_recordings_show(recordings, format, options, render, out, err);
+		rc = dt_recordings_show(recordings, format, options, render, out, NULL, err);
 	dt_recordings_free(recordings);
 	return rc;
 }

@@ -306,8 +306,14 @@ static int get_meta(struct file_decoder *decoder, struct file_input in)
 	}
 	if (file_left(&in)) /* from version 1.2 on */
 		quality->missed = file_get(&in);
+	if (file_left(&in)) { /* from version 1.3 on */
+		meta.damaged_ns = file_get(&in);
+		meta.damaged_samples = file_get(&in);
+		meta.looked_ns = file_get(&in);
+	}
 	if (in.bad || meta.duration_ns > DT_PROFILE_TIME)
 		return -EINVAL;
+	decoder->end_ns = DT_MAX(decoder->end_ns, meta.duration_ns);
 	dt_profile_set_meta(decoder->profile, &meta);
 	return 0;
 }

@@ -23,6 +23,7 @@ struct file_decoder {
 	size_t end_capacity;
 	uint32_t section; /* counts sections of runs */
 	uint64_t lost_runs;
+	uint64_t end_ns; /* up to which the recording goes, as far as it was read */
 };
 
 /* The profile is borrowed; all else is zero at first. */

@@ -32,6 +32,7 @@ static int get_times(struct file_decoder *decoder, struct file_input *in, size_t
 		time += step;
 		decoder->times[i] = time;
 	}
+	decoder->end_ns = DT_MAX(decoder->end_ns, time);
 	*count = times;
 	return in->bad ? -EINVAL : 0;
 }

@@ -332,12 +332,30 @@ static void put_meta(struct file_encoder *encoder, const struct dt_profile *prof
 	const struct dt_profile_meta *meta = &profile->meta;
 	const struct dt_profile_quality *quality = &meta->quality;
 	const uint64_t numbers[] = {
-	    meta->began_realtime_ns, meta->duration_ns, meta->mode,      meta->rung,
-	    meta->rung_why,          meta->host,        meta->darter,    quality->samples,
-	    quality->rounds,         quality->late,     quality->unseen, quality->settled,
-	    quality->torn,           quality->lost,     quality->stops,  quality->stopped_ns,
-	    quality->own_cpu_ns,     quality->own_rss,  meta->boot,      meta->began_boot_ns,
+	    meta->began_realtime_ns,
+	    meta->duration_ns,
+	    meta->mode,
+	    meta->rung,
+	    meta->rung_why,
+	    meta->host,
+	    meta->darter,
+	    quality->samples,
+	    quality->rounds,
+	    quality->late,
+	    quality->unseen,
+	    quality->settled,
+	    quality->torn,
+	    quality->lost,
+	    quality->stops,
+	    quality->stopped_ns,
+	    quality->own_cpu_ns,
+	    quality->own_rss,
+	    meta->boot,
+	    meta->began_boot_ns,
 	    quality->missed,
+	    meta->damaged_ns,
+	    meta->damaged_samples,
+	    meta->looked_ns,
 	};
 	uint64_t rate;
 

@@ -39,8 +39,13 @@ struct dt_profile {
 	size_t run_count, run_capacity;
 	struct dt_profile_meta meta;
 	bool meta_set, meta_changed;
+	uint64_t until_ns;    /* where the recordings that were put together end; 0: it is one */
 	bool entries_changed; /* one of the processes or threads */
 };
+
+/* Figures of a recording of which so great a part is left, 0 to 1; those that are of no time stay. */
+void profile_quality_part(struct dt_profile_quality *quality, double part);
+void profile_quality_add(struct dt_profile_quality *quality, const struct dt_profile_quality *other);
 
 /* Forgets the first runs: dt_profile_forget_runs() for those that are in a file, while others are not. */
 void profile_forget_first_runs(struct dt_profile *profile, size_t count);

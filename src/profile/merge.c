@@ -13,8 +13,10 @@
 struct merge {
 	struct dt_profile *into;
 	const struct dt_profile *from;
-	uint64_t later_ns; /* that the other one began after this one */
-	uint64_t twice_ns; /* of runs, that was left out */
+	uint64_t later_ns;                /* that the other one began after this one */
+	uint64_t until_ns;                /* where this one ends */
+	uint64_t twice_ns, twice_samples; /* of runs, that was left out */
+	uint64_t wall_ns;                 /* of all runs of the other one */
 	struct known_processes known;
 	uint32_t *strings, *functions, *locations, *stacks, *process_ids, *thread_ids;
 };
@@ -181,17 +183,25 @@ static int merge_threads(struct merge *m, const struct dt_profile_counts *counts
 	return rc;
 }
 
-/* What was recorded twice counts once: files of a rotation overlap a little. */
-static bool cut_off(struct dt_profile_run *run, uint64_t until_ns, uint64_t *twice_ns)
+/* Leaves out the part of a run that its thread has already; false: all of it. */
+static bool cut_off(struct merge *m, struct dt_profile_run *run)
 {
+	uint64_t until_ns = profile_thread_entry(m->into, run->thread)->end_ns;
 	uint64_t twice = run->start_ns < until_ns ? until_ns - run->start_ns : 0;
+	uint32_t samples = run->samples;
+	double left;
 
 	if (!twice)
 		return true;
-	*twice_ns = plus(*twice_ns, DT_MIN(twice, run->wall_ns));
-	if (twice >= run->wall_ns)
+	m->twice_ns = plus(m->twice_ns, DT_MIN(twice, run->wall_ns));
+	if (twice >= run->wall_ns) {
+		m->twice_samples = plus(m->twice_samples, samples);
 		return false;
-	run->cpu_ns = (uint64_t)((double)run->cpu_ns * (double)(run->wall_ns - twice) / (double)run->wall_ns);
+	}
+	left = (double)(run->wall_ns - twice) / (double)run->wall_ns;
+	run->cpu_ns = (uint64_t)((double)run->cpu_ns * left);
+	run->samples = (uint32_t)((double)samples * left + 0.5);
+	m->twice_samples = plus(m->twice_samples, samples - run->samples);
 	run->start_ns += twice;
 	run->wall_ns -= twice;
 	return true;
@@ -210,7 +220,8 @@ static int merge_runs(struct merge *m)
 		run.start_ns += m->later_ns;
 		if (run.start_ns > DT_PROFILE_TIME || run.wall_ns > DT_PROFILE_TIME - run.start_ns)
 			return -EINVAL;
-		if (cut_off(&run, profile_thread_entry(m->into, run.thread)->end_ns, &m->twice_ns))
+		m->wall_ns = plus(m->wall_ns, run.wall_ns);
+		if (cut_off(m, &run))
 			rc = dt_profile_add_run(m->into, &run);
 	}
 	return rc;
@@ -221,16 +232,46 @@ static uint32_t same_or_none(const struct merge *m, uint32_t ours, uint32_t thei
 	return m->strings[theirs] == ours ? ours : 0;
 }
 
+/* Where a recording ends, by its own clock. */
+static uint64_t end_of(const struct dt_profile *profile)
+{
+	uint64_t end_ns = plus(profile->meta.duration_ns, profile->meta.damaged_ns);
+
+	if (profile->until_ns)
+		return profile->until_ns;
+	for (uint32_t i = 1; i <= profile->threads.count; i++)
+		end_ns = DT_MAX(end_ns, profile_thread_entry(profile, i)->end_ns);
+	return end_ns;
+}
+
+/* Time that both cover counts once. What was left out of the other one is in none of its figures: rounds that brought
+ * nothing but that are not counted. The rest of them is of time in which both looked, each at its own processes. */
+static void merge_times(const struct merge *m, struct dt_profile_meta *meta)
+{
+	const struct dt_profile_meta *theirs = &m->from->meta;
+	double left = m->wall_ns ? 1 - (double)m->twice_ns / (double)m->wall_ns : 1;
+	uint64_t both_ns = m->until_ns > m->later_ns ? m->until_ns - m->later_ns : 0;
+	uint64_t looked_ns = dt_profile_looked(theirs);
+	struct dt_profile_quality quality = theirs->quality;
+
+	looked_ns = plus(dt_profile_looked(meta), left < 1 ? (uint64_t)((double)looked_ns * left) : looked_ns);
+	meta->duration_ns = plus(meta->duration_ns, theirs->duration_ns - DT_MIN(both_ns, theirs->duration_ns));
+	meta->looked_ns = looked_ns > meta->duration_ns ? looked_ns : 0;
+	meta->damaged_ns = plus(meta->damaged_ns, theirs->damaged_ns);
+	meta->damaged_samples = plus(meta->damaged_samples, theirs->damaged_samples);
+	profile_quality_part(&quality, left);
+	quality.samples = theirs->quality.samples - DT_MIN(m->twice_samples, theirs->quality.samples);
+	profile_quality_add(&meta->quality, &quality);
+}
+
 static int merge_meta(struct merge *m)
 {
 	static const char several[] = "several ways";
-	const struct dt_profile_quality *theirs = &m->from->meta.quality;
 	struct dt_profile_meta meta = m->into->meta;
-	struct dt_profile_quality *quality = &meta.quality;
 	uint32_t rung = m->strings[m->from->meta.rung];
 	int rc = 0;
 
-	meta.duration_ns = plus(meta.duration_ns, m->from->meta.duration_ns);
+	merge_times(m, &meta);
 	if (meta.rate < m->from->meta.rate || meta.rate > m->from->meta.rate)
 		meta.rate = 0;
 	meta.mode = same_or_none(m, meta.mode, m->from->meta.mode);
@@ -241,18 +282,6 @@ static int merge_meta(struct merge *m)
 		meta.rung = rung;
 	else if (rung && rung != meta.rung)
 		rc = dt_profile_string(m->into, several, strlen(several), &meta.rung);
-	quality->samples = plus(quality->samples, theirs->samples);
-	quality->rounds = plus(quality->rounds, theirs->rounds);
-	quality->late = plus(quality->late, theirs->late);
-	quality->unseen = plus(quality->unseen, theirs->unseen);
-	quality->settled = plus(quality->settled, theirs->settled);
-	quality->torn = plus(quality->torn, theirs->torn);
-	quality->lost = plus(quality->lost, theirs->lost);
-	quality->stops = plus(quality->stops, theirs->stops);
-	quality->stopped_ns = plus(quality->stopped_ns, theirs->stopped_ns);
-	quality->missed = plus(quality->missed, theirs->missed);
-	quality->own_cpu_ns = plus(quality->own_cpu_ns, theirs->own_cpu_ns);
-	quality->own_rss = DT_MAX(quality->own_rss, theirs->own_rss);
 	if (rc == 0)
 		dt_profile_set_meta(m->into, &meta);
 	return rc;
@@ -271,13 +300,13 @@ static uint64_t how_much_later(const struct dt_profile *first, const struct dt_p
 	uint64_t a = boot ? first->meta.began_boot_ns : first->meta.began_realtime_ns;
 	uint64_t b = boot ? second->meta.began_boot_ns : second->meta.began_realtime_ns;
 
-	return DT_MIN(a && b >= a ? b - a : first->meta.duration_ns, DT_PROFILE_TIME);
+	return DT_MIN(a && b >= a ? b - a : end_of(first), DT_PROFILE_TIME);
 }
 
 int dt_profile_merge(struct dt_profile *into, const struct dt_profile *from, uint64_t *twice_ns)
 {
 	struct dt_profile_counts counts = dt_profile_counts(from);
-	struct merge m = {.into = into, .from = from, .later_ns = how_much_later(into, from)};
+	struct merge m = {.into = into, .from = from, .later_ns = how_much_later(into, from), .until_ns = end_of(into)};
 	struct {
 		uint32_t **table;
 		size_t count;
@@ -304,6 +333,7 @@ int dt_profile_merge(struct dt_profile *into, const struct dt_profile *from, uin
 	if (rc == 0)
 		rc = merge_meta(&m);
 	*twice_ns = plus(*twice_ns, m.twice_ns);
+	into->until_ns = DT_MAX(m.until_ns, plus(m.later_ns, end_of(from)));
 	for (size_t i = 0; i < DT_COUNT(tables); i++)
 		free(*tables[i].table);
 	return rc;

@@ -112,7 +112,13 @@ struct dt_profile_quality {
 struct dt_profile_meta {
 	uint64_t began_realtime_ns;
 	uint64_t began_boot_ns; /* by CLOCK_BOOTTIME, which nobody sets; 0: not known */
-	uint64_t duration_ns;
+	uint64_t
+	    duration_ns; /* that was recorded: less than from beginning to end if nothing is known of a part of it */
+	/* What was recorded, and is in no figure any more, since a block of its file was damaged: time of which nothing
+	 * at all is left, and samples. */
+	uint64_t damaged_ns, damaged_samples;
+	uint64_t looked_ns;      /* if several recordings lay beside each other in time, the sum of them; see
+				    dt_profile_looked() */
 	double rate;             /* asked for, per second */
 	uint32_t mode;           /* string: "wall", "cpu", "gil" */
 	uint32_t rung, rung_why; /* strings: how stacks were proven, and why in this way */
@@ -186,6 +192,10 @@ void dt_profile_forget_runs(struct dt_profile *profile);
  * was is added to *twice_ns. Figures of quality add up. 0, -ENOMEM, or -EINVAL for times that are too far apart; this
  * one is half done then, and good for nothing but to be freed. */
 int dt_profile_merge(struct dt_profile *profile, const struct dt_profile *other, uint64_t *twice_ns);
+
+/* How long somebody looked, which is what rounds and our own cost are of: the duration, or more if several did at the
+ * same time. */
+uint64_t dt_profile_looked(const struct dt_profile_meta *meta);
 
 /* Is it known that both were recorded between the same start of a machine and its end? Then their clocks agree. */
 bool dt_profile_same_boot(const struct dt_profile *a, const struct dt_profile *b);

@@ -12,6 +12,7 @@
 #include "base/file_lock.h"
 #include "base/hash.h"
 #include "base/util.h"
+#include "profile/damage.h"
 #include "profile/decode.h"
 #include "profile/file.h"
 #include "profile/pack.h"
@@ -27,6 +28,7 @@ struct reader {
 	const char *name;
 	struct dt_file_state *state;
 	struct file_decoder decoder;
+	struct file_damage damage;
 	uint8_t *bytes, *window; /* what was allocated, and in it the bytes of the file from `offset` on */
 	size_t size, capacity;
 	uint64_t offset;
@@ -229,6 +231,7 @@ static int take_block(struct reader *reader, const struct file_block_head *head,
 
 static int read_block(struct reader *reader, const struct file_block_head *head, struct dt_error *err)
 {
+	uint64_t hurt = reader->state->damaged + reader->decoder.lost_runs;
 	size_t size = FILE_BLOCK + head->stored;
 	int rc = fill(reader, size, err);
 
@@ -248,7 +251,9 @@ static int read_block(struct reader *reader, const struct file_block_head *head,
 	reader->next_number = (uint64_t)head->number + 1;
 	reader->state->read_bytes += size;
 	drop(reader, size);
-	return 0;
+	hurt = reader->state->damaged + reader->decoder.lost_runs - hurt;
+	rc = file_damage_note(&reader->damage, reader->decoder.end_ns, hurt);
+	return rc < 0 ? fail_memory(reader, err) : 0;
 }
 
 static int read_blocks(struct reader *reader, struct dt_error *err)
@@ -311,12 +316,15 @@ int dt_profile_read(int fd, const char *name, struct dt_profile **profile, struc
 		rc = read_blocks(&reader, err);
 	if (rc == 0 && !state->blocks)
 		rc = fail_empty(&reader, err);
+	if (rc == 0 && file_damage_settle(&reader.damage, reader.decoder.profile) < 0)
+		rc = fail_memory(&reader, err);
 	state->lost_runs = reader.decoder.lost_runs;
 	if (rc == 0)
 		*profile = reader.decoder.profile;
 	else
 		dt_profile_free(reader.decoder.profile);
 	file_decoder_release(&reader.decoder);
+	file_damage_release(&reader.damage);
 	free(reader.bytes);
 	free(reader.raw);
 	return rc;

@@ -195,6 +195,17 @@ uint64_t dt_view_weight(const struct dt_view *view, const struct dt_profile_run 
 	return dt_view_weight_idle(view, run);
 }
 
+bool dt_view_is_empty(const struct dt_view *view)
+{
+	const struct dt_profile_run *runs = dt_profile_runs(view->profile);
+	size_t count = dt_profile_counts(view->profile).runs;
+
+	for (size_t i = 0; i < count; i++)
+		if (dt_view_weight(view, &runs[i]))
+			return false;
+	return true;
+}
+
 void dt_view_narrow(struct dt_view *view, uint32_t thread)
 {
 	view->only = thread;

@@ -21,6 +21,9 @@ const struct dt_view_options *dt_view_options(const struct dt_view *view);
 /* Nanoseconds that a run counts, 0 if it is filtered out. */
 uint64_t dt_view_weight(const struct dt_view *view, const struct dt_profile_run *run);
 
+/* Is there no run that counts? */
+bool dt_view_is_empty(const struct dt_view *view);
+
 /* From now on only this thread's runs count, as far as they did before; 0: those of all again. */
 void dt_view_narrow(struct dt_view *view, uint32_t thread);
 

@@ -117,7 +117,8 @@ static void print_meta(const struct dt_profile *profile)
 	for (size_t i = 0; i < DT_COUNT(figures); i++)
 		printf(" %" PRIu64, figures[i]);
 	print_text(profile, meta->boot);
-	printf(" %" PRIu64 " %" PRIu64 "\n", meta->began_boot_ns, quality->missed);
+	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", meta->began_boot_ns, quality->missed,
+	       meta->damaged_ns, meta->damaged_samples, meta->looked_ns);
 }
 
 int main(int argc, char **argv)

@@ -3,9 +3,13 @@
 import base64
 import json
 import os
+import re
+import struct
 import subprocess
 import time
 
+import schema
+from darter_file import Recording
 from harness import DARTER, DEADLINE, SYSTEM, darter, each, target, wait_for
 from recordings import Recorder, folder, functions, stacks, wait_recorded
 
@@ -13,10 +17,18 @@ BEGINNINGS = {"text": "Recorded process ", "svg": "<?xml", "folded": "<module>",
 NAMES = {"text": None, "svg": "a.svg", "folded": "a.folded", "speedscope": "a.json", "chrome": "a.trace.json"}
 
 
-def recording(here, name="hum.py", *words):
+def recording(here, name="hum.py", *words, seconds=1.5):
     with target(SYSTEM, name) as program:
-        darter("record", "-q", "-d", "1.5", *words, "-o", here / "a.darter", program.pid, check=0)
+        darter("record", "-q", "-d", seconds, *words, "-o", here / "a.darter", program.pid, check=0)
         return here / "a.darter", program.pid
+
+
+def block_ends(data):
+    """Where each block of a .darter file ends, and before them its head."""
+    ends = [32]
+    while ends[-1] < len(data):
+        ends.append(ends[-1] + 32 + struct.unpack_from("<I", data, ends[-1] + 12)[0])
+    return ends
 
 
 @each(BEGINNINGS)
@@ -58,6 +70,22 @@ def test_what_counts_and_what_is_shown():
         assert "CPU time" in darter("report", file, "--cpu").stdout
 
 
+@each([kind for kind in BEGINNINGS if kind != "text"])
+def test_that_nothing_is_shown_is_said(kind):
+    with folder() as here:
+        file, _ = recording(here)
+        none = darter("report", file, "-f", kind, "--thread-name", "no such needle", check=0)
+        why = "no wall time of threads whose name matches 'no such needle' was recorded"
+        assert none.stderr == f"darter: there is nothing to show: {why}\n", none.stderr
+        assert ("nothing to show: " + why in none.stdout.replace("&apos;", "'").replace("&#39;", "'")) == (kind in ("svg", "speedscope")), none.stdout
+        assert "nothing was recorded" not in none.stdout.lower() and "--idle" not in none.stdout
+        assert darter("report", "-q", file, "-o", here / "a.out", "-f", kind, "--gc", check=0).stderr == ""
+        idle = darter("report", file, "-f", kind, "--thread-name", "Thread-", check=0)
+        assert re.fullmatch(r"darter: nothing was busy: all [0-9.]+ s of wall time of threads whose name matches 'Thread-' "
+                            r"went into waiting. '--idle' shows where\n", idle.stderr), idle.stderr
+        assert darter("report", file, "-f", kind, "--thread-name", "Thread-", "--idle", check=0).stderr == ""
+
+
 def test_a_file_that_is_cut_off():
     with folder() as here:
         file, _ = recording(here)
@@ -71,6 +99,32 @@ def test_a_file_that_is_cut_off():
         darter("report", "-q", cut, "-o", here / "whole.darter", check=0)
         again = darter("report", here / "whole.darter", check=0)
         assert again.stderr == "" and again.stdout == done.stdout
+
+
+def test_a_loss_is_not_forgotten():
+    """The figures are of what is left, and a file that was repaired tells what is missing, in each output that tells what it is
+    worth."""
+    with folder() as here:
+        file, _ = recording(here, seconds=3)
+        whole = file.read_bytes()
+        ends = block_ends(whole)
+        assert len(ends) > 3, ends
+        lost = bytearray(whole)
+        lost[(ends[1] + ends[2]) // 2] ^= 1
+        (here / "lost.darter").write_bytes(lost)
+        first = darter("report", here / "lost.darter", check=0)
+        assert "1 of its " in first.stderr, first.stderr
+        darter("report", "-q", here / "lost.darter", "-o", here / "repaired.darter", check=0)
+        again = darter("report", here / "repaired.darter", check=0)
+        assert again.stderr == "" and again.stdout == first.stdout, (first, again)
+        good, left = (darter("report", "-q", path, check=0).stdout for path in (file, here / "repaired.darter"))
+        samples = [int(re.search(r": ([0-9,]+) samples", text)[1].replace(",", "")) for text in (good, left)]
+        assert samples[1] < samples[0], samples
+        assert "Quality: good" not in left and re.search(r"Quality: .*% of the recording lost", left), left
+        said = rf"was damaged: .* and {samples[0] - samples[1]} of {samples[0]} samples are lost"
+        assert re.search(said, " ".join(left.split())), left
+        for kind in ("svg", "chrome"):
+            assert "% of the recording lost" in darter("report", here / "repaired.darter", "-f", kind, check=0).stdout, kind
 
 
 def test_a_file_of_which_nothing_is_left():
@@ -220,7 +274,47 @@ def test_a_title_that_changes():
         assert done.stdout.startswith(f"Recorded process {program.pid} (") and "titles.py" in done.stdout.splitlines()[0], done.stdout
 
 
+def test_recordings_of_one_time():
+    """Two of one process, which began one after the other: the time that they cover, and what was recorded twice counts once."""
+    with folder() as here, target(SYSTEM, "hum.py") as program:
+        with Recorder(["-q", "-d", "2", "-o", "a.darter", program.pid], here) as first:
+            wait_recorded(here / "a.darter", program.pid)
+            darter("record", "-q", "-d", "2", "-o", here / "b.darter", program.pid, check=0)
+            first.end(None)
+        metas = [Recording((here / name).read_bytes()).meta for name in ("a.darter", "b.darter")]
+        boots = [meta[-5] for meta in metas]
+        union = (boots[1] + metas[1][1] - boots[0]) / 1e9
+        text = darter("report", here / "a.darter", here / "b.darter", check=0).stdout
+        assert abs(float(re.search(r" for ([0-9.]+) s: ", text)[1]) - union) < 0.01 < 4 - union, (text, metas)
+        assert "Nothing could be" not in text, text
+        assert float(re.search(r"; ([0-9.]+) of 100 rounds a second", text)[1]) < 115, text
+
+
+def test_json():
+    """The document of a recording, of what is in its file."""
+    with folder() as here, target(SYSTEM, "hum.py") as program:
+        file = here / "a.darter"
+        first = json.loads(darter("record", "-j", "-q", "-d", "0.5", "-o", file, program.pid, check=0).stdout)
+        again = json.loads(darter("report", "-j", file, check=0).stdout)
+        for document in (first, again):
+            schema.check(document, schema.load("record"))
+        assert (again["files"], again["format"], again["reason"]) == ([], None, None), again
+        same = set(first) - {"files", "format", "reason", "own_cpu_ns", "own_rss"}
+        assert {name: first[name] for name in same} == {name: again[name] for name in same}, (first, again)
+        done = darter("report", "--json", "-q", file, here / "gone.darter", "-o", here / "a.svg", check=4)
+        document = json.loads(done.stdout)
+        schema.check(document, schema.load("record"))
+        assert (document["files"], document["format"], done.stderr) == ([str(here / "a.svg")], "svg", ""), document
+        assert [(error["pid"], error["code"]) for error in document["errors"]] == [(None, "not found")] and document["samples"] > 0
+        assert "<svg" in (here / "a.svg").read_text()
+        document = json.loads(darter("report", "--json", here / "gone.darter", check=4).stdout)
+        schema.check(document, schema.load("record"))
+        assert document["samples"] == document["processes"] == 0 and len(document["errors"]) == 1, document
+
+
 @each([
+    (["a.darter", "--json", "-f", "text"], "--json and -f are two results for stdout"),
+    (["a.darter", "--json", "-o", "-"], "--json and -o - are two results for stdout"),
     ([], "which recording?"),
     (["a.darter", "b.darter", "a.darter"], "'a.darter' is given twice"),
     ([""], "an empty text is no name of a file"),

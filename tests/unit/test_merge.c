@@ -127,6 +127,76 @@ static void test_what_overlaps_counts_once(void **state)
 	dt_profile_free(third);
 }
 
+/* A thread that computes, recorded for 3 seconds from a moment on, a hundred times a second. */
+static struct dt_profile *three_seconds(uint64_t later_ns, const char *host)
+{
+	struct dt_profile *profile = dt_profile_new();
+	struct dt_profile_process process = {.pid = 12};
+	struct dt_profile_thread thread = {.tid = 12, .main = true};
+	struct dt_profile_run run = {.wall_ns = 3000 * EXAMPLE_MS, .samples = 300, .state = DT_STATE_RUNNING};
+	struct dt_profile_meta meta = {.began_realtime_ns = BEGAN + later_ns,
+				       .duration_ns = 3000 * EXAMPLE_MS,
+				       .rate = 100,
+				       .host = example_string(profile, host),
+				       .quality = {.samples = 300, .rounds = 300, .lost = 30, .own_cpu_ns = 3000}};
+
+	assert_int_equal(dt_profile_add_process(profile, &process, &thread.process), 0);
+	assert_int_equal(dt_profile_add_thread(profile, &thread, &run.thread), 0);
+	run.stack = example_frame(profile, 0, "main", "/srv/app.py", 15);
+	assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	dt_profile_set_meta(profile, &meta);
+	return profile;
+}
+
+/* Figures of a time that is covered twice: of the same process they count once, of two hosts both do. */
+static void test_figures_of_what_overlaps(void **state)
+{
+	static const struct {
+		uint64_t later_ms;
+		const char *host;
+		uint64_t duration_ms, looked_ms, samples, lost;
+	} cases[] = {
+	    {0, "host", 3000, 3000, 300, 30},     {1000, "host", 4000, 4000, 400, 40},
+	    {3000, "host", 6000, 6000, 600, 60},  {90000, "host", 6000, 6000, 600, 60},
+	    {1000, "other", 4000, 6000, 600, 60}, {0, "other", 3000, 6000, 600, 60},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *first = three_seconds(0, "host");
+		struct dt_profile *second = three_seconds(cases[i].later_ms * EXAMPLE_MS, cases[i].host);
+		const struct dt_profile_meta *meta = dt_profile_meta(first);
+
+		assert_int_equal(merge(first, second), 0);
+		assert_int_equal(meta->duration_ns, cases[i].duration_ms * EXAMPLE_MS);
+		assert_int_equal(dt_profile_looked(meta), cases[i].looked_ms * EXAMPLE_MS);
+		assert_int_equal(meta->quality.samples, cases[i].samples);
+		assert_int_equal(meta->quality.rounds, cases[i].samples);
+		assert_int_equal(meta->quality.lost, cases[i].lost);
+		assert_int_equal(meta->quality.own_cpu_ns, cases[i].looked_ms);
+		dt_profile_free(first);
+		dt_profile_free(second);
+	}
+}
+
+/* Of three the last one lies within what the first two cover together. */
+static void test_three_that_overlap(void **state)
+{
+	struct dt_profile *first = three_seconds(0, "host");
+
+	(void)state;
+	for (uint64_t later_ms = 2000; later_ms <= 2500; later_ms += 500) {
+		struct dt_profile *next = three_seconds(later_ms * EXAMPLE_MS, "host");
+
+		assert_int_equal(merge(first, next), 0);
+		dt_profile_free(next);
+	}
+	assert_int_equal(dt_profile_meta(first)->duration_ns, 5500 * EXAMPLE_MS);
+	assert_in_range(dt_profile_looked(dt_profile_meta(first)), 5499 * EXAMPLE_MS, 5500 * EXAMPLE_MS);
+	assert_int_equal(dt_profile_meta(first)->quality.samples, 550);
+	dt_profile_free(first);
+}
+
 static void test_other_hosts_have_other_processes(void **state)
 {
 	struct dt_profile *first = example_at(0, "one"), *second = example_at(0, "two");
@@ -317,8 +387,8 @@ static struct dt_profile *together(struct dt_recordings *recordings, char warnin
 
 	assert_non_null(out);
 	assert_int_equal(dt_recordings_join(recordings, warning, &err), 0);
-	assert_int_equal(dt_recordings_show(recordings, dt_profile_format_by_name("darter"), &view, &render, out, &err),
-			 0);
+	assert_int_equal(
+	    dt_recordings_show(recordings, dt_profile_format_by_name("darter"), &view, &render, out, NULL, &err), 0);
 	assert_int_equal(lseek(fileno(out), 0, SEEK_SET), 0);
 	assert_int_equal(dt_profile_read(fileno(out), "all", &profile, &file, &err), 0);
 	fclose(out);
@@ -405,6 +475,8 @@ int main(void)
 	    cmocka_unit_test(test_into_an_empty_one),
 	    cmocka_unit_test(test_one_after_the_other),
 	    cmocka_unit_test(test_what_overlaps_counts_once),
+	    cmocka_unit_test(test_figures_of_what_overlaps),
+	    cmocka_unit_test(test_three_that_overlap),
 	    cmocka_unit_test(test_other_hosts_have_other_processes),
 	    cmocka_unit_test(test_hostile_figures),
 	    cmocka_unit_test(test_a_clock_that_was_set),

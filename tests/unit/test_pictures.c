@@ -289,7 +289,9 @@ static void test_nothing_recorded(void **state)
 
 	(void)state;
 	text = render(&dt_profile_svg, profile, (struct dt_view_options){0}, &size);
-	assert_non_null(strstr(text, "Nothing was recorded"));
+	assert_non_null(strstr(text, "There is nothing to show: no thread was seen."));
+	assert_null(strstr(text, "--idle"));
+	assert_non_null(strstr(text, "quality: poor, no sample was taken"));
 	assert_non_null(strstr(text, "</svg>\n"));
 	free(text);
 	text = render(&dt_profile_speedscope, profile, (struct dt_view_options){0}, &size);

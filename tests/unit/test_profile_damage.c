@@ -510,7 +510,8 @@ static void test_senseless(void **state)
 	}
 }
 
-/* A file of version 1.0 does not tell of the boot, and one of 1.1 not of processes that were missed; one of a later
+/* A file of version 1.0 does not tell of the boot, one of 1.1 not of processes that were missed, and one of
+ * 1.2 not of what was damaged or looked at beside each other; one of a later
  * version has more behind it. */
 static void test_meta_of_other_versions(void **state)
 {
@@ -518,8 +519,12 @@ static void test_meta_of_other_versions(void **state)
 	static const struct {
 		size_t numbers;
 		uint32_t boot;
-		uint64_t began_ns, missed;
-	} cases[] = {{18, 0, 0, 0}, {20, 1, 7, 0}, {21, 1, 7, 9}, {25, 1, 7, 9}};
+		uint64_t began_ns, missed, damaged_ns, damaged_samples, looked_ns;
+	} cases[] = {{18, 0, 0, 0, 0, 0, 0},
+		     {20, 1, 7, 0, 0, 0, 0},
+		     {21, 1, 7, 9, 0, 0, 0},
+		     {24, 1, 7, 9, 10, 11, 12},
+		     {28, 1, 7, 9, 10, 11, 12}};
 
 	(void)state;
 	for (size_t i = 0; i < DT_COUNT(cases); i++) {
@@ -531,7 +536,7 @@ static void test_meta_of_other_versions(void **state)
 		put_strings(&payload, 1, texts, 1);
 		file_put_fixed(&meta, 0, 8);
 		for (size_t k = 0; k < cases[i].numbers; k++)
-			file_put(&meta, k == 0 ? 5 : k == 18 ? 1 : k == 19 ? 7 : k == 20 ? 9 : 0);
+			file_put(&meta, k == 0 ? 5 : k == 18 ? 1 : k == 19 ? 7 : k >= 20 ? k - 11 : 0);
 		put_section(&payload, FILE_META, &meta);
 		put_head(&bytes, 1);
 		put_block(&bytes, FILE_END, FILE_STORED, 0, (uint32_t)payload.length, &payload);
@@ -541,6 +546,9 @@ static void test_meta_of_other_versions(void **state)
 		assert_int_equal(dt_profile_meta(profile)->boot, cases[i].boot);
 		assert_int_equal(dt_profile_meta(profile)->began_boot_ns, cases[i].began_ns);
 		assert_int_equal(dt_profile_meta(profile)->quality.missed, cases[i].missed);
+		assert_int_equal(dt_profile_meta(profile)->damaged_ns, cases[i].damaged_ns);
+		assert_int_equal(dt_profile_meta(profile)->damaged_samples, cases[i].damaged_samples);
+		assert_int_equal(dt_profile_meta(profile)->looked_ns, cases[i].looked_ns);
 		dt_profile_free(profile);
 		dt_buf_release(&bytes);
 		dt_buf_release(&payload);

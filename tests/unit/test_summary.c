@@ -156,6 +156,40 @@ static void test_missed(void **state)
 	}
 }
 
+/* What a damaged file has lost is told, and takes the word down, however good the rest is. */
+static void test_damage(void **state)
+{
+	static const struct {
+		uint64_t ms, samples;
+		const char *verdict, *note;
+	} cases[] = {
+	    {0, 0, "Quality: good, 100.0% of this time has a true stack; 100.0 of 100", NULL},
+	    {0, 1, "Quality: good, 100.0% of this time has a true stack, 0.1% of the recording lost; 100.0 of 100",
+	     "note: the file of this recording was damaged: 1 of 1,001 samples are lost. All "},
+	    {500, 50, "Quality: fair, 100.0% of this time has a true stack, 4.8% of the recording lost; ",
+	     "note: the file of this recording was damaged: 500 ms of 10.5 s and 50 of 1,050 samples are lost. All "},
+	    {10000, 1000, "Quality: poor, 100.0% of this time has a true stack, 50.0% of the recording lost; ",
+	     "note: the file of this recording was damaged: 10.0 s of 20.0 s and 1,000 of 2,000 samples are lost. "},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 10000 * EXAMPLE_MS);
+		struct dt_profile_meta meta = *dt_profile_meta(profile);
+		struct golden golden;
+
+		meta.damaged_ns = cases[i].ms * EXAMPLE_MS;
+		meta.damaged_samples = cases[i].samples;
+		dt_profile_set_meta(profile, &meta);
+		render_to(golden_begin(&golden), profile, NULL, NULL);
+		assert_int_equal(fclose(golden.out), 0);
+		assert_non_null(strstr(golden.data, cases[i].verdict));
+		assert_true(cases[i].note ? !!strstr(golden.data, cases[i].note) : !strstr(golden.data, "damaged"));
+		free(golden.data);
+		dt_profile_free(profile);
+	}
+}
+
 /* A file may say anything of itself. */
 static void test_hostile_meta(void **state)
 {
@@ -496,13 +530,13 @@ static void test_absent(void **state)
 		const char *words;
 		double rate; /* 0: 100 */
 	} cases[] = {
-	    {4000, 10000, "\nIn the first 4.00 s there was no Python that could be looked at: that is in no row.\n"},
-	    {4000, 9000, "\nIn the first 4.00 s and the last 1.00 s there was no Python that could be looked at"},
-	    {10, 1000, "\nIn the last 9.00 s there was no Python"},
+	    {4000, 10000, "\nNothing could be looked at in the first 4.00 s: that is in no row.\n"},
+	    {4000, 9000, "\nNothing could be looked at in the first 4.00 s and the last 1.00 s: that is in"},
+	    {10, 1000, "\nNothing could be looked at in the last 9.00 s: "},
 	    {10, 9990, NULL},
 	    /* Until the next look nobody knows: at one a second that is long. */
 	    {10, 9000, NULL, 1},
-	    {10, 4000, "\nIn the last 6.00 s there was no Python", 1},
+	    {10, 4000, "\nNothing could be looked at in the last 6.00 s: ", 1},
 	};
 
 	(void)state;
@@ -524,7 +558,7 @@ static void test_absent(void **state)
 		if (cases[i].words)
 			assert_non_null(strstr(golden.data, cases[i].words));
 		else
-			assert_null(strstr(golden.data, "there was no Python"));
+			assert_null(strstr(golden.data, "Nothing could be"));
 		free(golden.data);
 		dt_profile_free(profile);
 	}
@@ -746,6 +780,7 @@ int main(void)
 	    cmocka_unit_test(test_example),
 	    cmocka_unit_test(test_little_to_say),
 	    cmocka_unit_test(test_missed),
+	    cmocka_unit_test(test_damage),
 	    cmocka_unit_test(test_hostile_meta),
 	    cmocka_unit_test(test_fits),
 	    cmocka_unit_test(test_units),
