@@ -145,6 +145,92 @@ static void symbols_without_an_address_are_left_out(void **state)
 	close(fd);
 }
 
+/* ---- the linkage table ---- */
+
+struct pieces {
+	struct dt_elf_symbol symbols[4];
+	char names[4][16];
+	size_t count;
+};
+
+static int keep_piece(void *context, const struct dt_elf_symbol *symbol)
+{
+	struct pieces *pieces = context;
+
+	assert_true(pieces->count < DT_COUNT(pieces->symbols));
+	snprintf(pieces->names[pieces->count], sizeof(*pieces->names), "%s", symbol->name);
+	pieces->symbols[pieces->count++] = *symbol;
+	return 0;
+}
+
+/* Code at 0x3000; slots at 0x13018 ("one"), 0x2018 ("two") and 0x2020 (a symbol that is not there). */
+static struct pieces pieces_of(uint16_t machine, uint32_t type, const void *code, size_t size)
+{
+	const struct elf_file_symbol symbols[] = {{"one", 0, 0, STT_FUNC, STB_GLOBAL, 0},
+						  {"two", 0, 0, STT_FUNC, STB_GLOBAL, 0}};
+	const Elf64_Rela relocs[] = {{0x13018, ELF64_R_INFO(1, type), 0},
+				     {0x2020, ELF64_R_INFO(77, type), 0},
+				     {0x2018, ELF64_R_INFO(2, type), 0},
+				     {0x3018, ELF64_R_INFO(2, 0), 0}};
+	struct elf_file_section *section;
+	struct pieces pieces = {0};
+	struct elf_file file;
+	struct dt_buf bytes;
+	struct dt_elf *elf;
+	int fd;
+
+	elf_file_begin(&file);
+	elf_file_symbols(&file, SHT_DYNSYM, symbols, DT_COUNT(symbols));
+	section = elf_file_add(&file, ".plt", SHT_PROGBITS);
+	section->address = 0x3000;
+	section->entry_size = 16;
+	dt_buf_append(&section->bytes, code, size);
+	section = elf_file_add(&file, ".rela.plt", SHT_RELA);
+	section->flags = SHF_ALLOC;
+	dt_buf_append(&section->bytes, (const char *)relocs, sizeof(relocs));
+	bytes = elf_file_end(&file);
+	memcpy(bytes.data + offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
+	fd = open_bytes(&bytes);
+	assert_int_equal(dt_elf_open(fd, &elf), 0);
+	assert_int_equal(dt_elf_every_plt(elf, keep_piece, &pieces), 0);
+	dt_elf_free(elf);
+	close(fd);
+	return pieces;
+}
+
+static void check_pieces(const struct pieces *pieces, uint64_t two, uint64_t size)
+{
+	assert_int_equal(pieces->count, 2);
+	assert_string_equal(pieces->names[0], "one");
+	assert_int_equal(pieces->symbols[0].address, 0x3000);
+	assert_int_equal(pieces->symbols[0].size, 16);
+	assert_string_equal(pieces->names[1], "two");
+	assert_int_equal(pieces->symbols[1].address, two);
+	assert_int_equal(pieces->symbols[1].size, size);
+}
+
+static void calls_of_others_are_told_by_their_slot(void **state)
+{
+	static const uint8_t x86_64[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x0d, 0,    1,    0,    0,    0,
+					 0,    0,    0,    0xff, 0x25, 0x02, 0xf0, 0xff, 0xff, 0,    0,    0,    0,
+					 0,    0,    0,    0,    0,    0,    0xff, 0x25, 0xfa, 0xef, 0xff, 0xff, 0,
+					 0,    0,    0,    0,    0,    0,    0,    0,    0,    0xff, 0x35, 0x02, 0xf0,
+					 0xff, 0xff, 0xff, 0x25, 0xff, 0xff, 0,    0xff, 0x25, 0xff, 0,    0};
+	static const uint32_t aarch64[] = {0x90000090, 0xf9400e11, 0x91000210, 0xd61f0220, /* adrp, ldr, add, br */
+					   0xd503245f, 0xf0fffff0, 0xf9400e11, 0x91000210,
+					   0xd61f0220, /* the same behind bti */
+					   0x90000011, 0xf9400e11, 0x90000010};
+	struct pieces pieces = pieces_of(EM_X86_64, R_X86_64_JUMP_SLOT, x86_64, sizeof(x86_64));
+
+	(void)state;
+	check_pieces(&pieces, 0x3010, 16);
+	pieces = pieces_of(EM_X86_64, R_X86_64_GLOB_DAT, x86_64, sizeof(x86_64) - 1);
+	check_pieces(&pieces, 0x3010, 16);
+	assert_int_equal(pieces_of(EM_X86_64, R_X86_64_RELATIVE, x86_64, sizeof(x86_64)).count, 0);
+	pieces = pieces_of(EM_AARCH64, R_AARCH64_JUMP_SLOT, aarch64, sizeof(aarch64));
+	check_pieces(&pieces, 0x3010, 20);
+}
+
 static int link_of(const char *bytes, size_t size, char name[256], uint32_t *crc)
 {
 	struct elf_file file;
@@ -189,6 +275,7 @@ int main(void)
 	    cmocka_unit_test(own_functions_are_shown),
 	    cmocka_unit_test(memory_and_file_have_the_same),
 	    cmocka_unit_test(symbols_without_an_address_are_left_out),
+	    cmocka_unit_test(calls_of_others_are_told_by_their_slot),
 	    cmocka_unit_test(a_link_is_a_name_and_a_number),
 	};
 
