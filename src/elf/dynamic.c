@@ -168,3 +168,49 @@ int elf_hash_lookup(struct dt_elf *elf, const struct symbol_table *table, const 
 	return walk_chain(elf, table, buckets + (uint64_t)header.buckets * sizeof(start), header.first, start, hash,
 			  name, symbol);
 }
+
+/* The last symbol is the end of the chain that begins last. */
+static int last_start(struct dt_elf *elf, uint64_t buckets, uint32_t count, uint32_t *last)
+{
+	uint32_t chunk[512];
+
+	*last = 0;
+	for (uint32_t at = 0; at < count; at += DT_COUNT(chunk)) {
+		size_t here = DT_MIN((size_t)(count - at), DT_COUNT(chunk));
+		int rc = elf_read(elf, buckets + (uint64_t)at * sizeof(*chunk), chunk, here * sizeof(*chunk));
+
+		if (rc < 0)
+			return rc;
+		for (size_t i = 0; i < here; i++)
+			*last = DT_MAX(*last, chunk[i]);
+	}
+	return 0;
+}
+
+int elf_count_hashed(struct dt_elf *elf, struct symbol_table *table)
+{
+	struct gnu_hash header;
+	uint64_t buckets, chains;
+	uint32_t last, entry = 0;
+	int rc = elf_read(elf, table->gnu_hash, &header, sizeof(header));
+
+	if (rc < 0)
+		return rc;
+	if (header.buckets > SYMBOLS_LIMIT / sizeof(Elf64_Sym))
+		return -ENOEXEC;
+	buckets = table->gnu_hash + sizeof(header) + (uint64_t)header.bloom_words * sizeof(uint64_t);
+	chains = buckets + (uint64_t)header.buckets * sizeof(uint32_t);
+	rc = last_start(elf, buckets, header.buckets, &last);
+	table->count = header.first;
+	if (rc < 0 || !last)
+		return rc;
+	if (last < header.first)
+		return -ENOEXEC;
+	for (uint32_t left = CHAIN_LIMIT; left && !(entry & 1); left--, last++) {
+		rc = elf_read(elf, chains + (uint64_t)(last - header.first) * sizeof(entry), &entry, sizeof(entry));
+		if (rc < 0)
+			return rc;
+	}
+	table->count = last;
+	return 0;
+}

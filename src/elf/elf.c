@@ -142,6 +142,18 @@ int dt_elf_open(int fd, struct dt_elf **elf)
 	return open_headers(result, elf);
 }
 
+int dt_elf_open_file(dt_elf_read_fn *read, void *context, struct dt_elf **elf)
+{
+	struct dt_elf *result = calloc(1, sizeof(*result));
+
+	if (!result)
+		return -ENOMEM;
+	result->fd = -1;
+	result->read = read;
+	result->context = context;
+	return open_headers(result, elf);
+}
+
 int dt_elf_open_image_at(dt_elf_read_fn *read, void *context, uint64_t load_address, struct dt_elf **elf)
 {
 	struct dt_elf *result = calloc(1, sizeof(*result));
@@ -229,6 +241,11 @@ int dt_elf_content(struct dt_elf *elf, uint64_t address, void *buffer, size_t si
 	if (!elf_where(elf, address, size, &where))
 		return -ENOENT;
 	return elf_read(elf, where, buffer, size);
+}
+
+int dt_elf_bytes(struct dt_elf *elf, uint64_t offset, void *buffer, size_t size)
+{
+	return elf_read(elf, offset, buffer, size);
 }
 
 /* Two segments may share a page of the file. The one that starts on it is what a mapping that starts there shows; a

@@ -8,6 +8,7 @@
 #define DT_ELF_INSIDE_H
 
 #include <elf.h>
+#include <errno.h>
 #include <stdbool.h>
 
 #include "elf/elf.h"
@@ -61,11 +62,32 @@ struct symbol_table {
 	uint64_t gnu_hash; /* where; 0 if there is none */
 };
 
+/* The first table of that type (SHT_SYMTAB, SHT_DYNSYM), as the section headers describe it. -ENOENT if there is none.
+ */
+int elf_section_symbols(struct dt_elf *elf, uint32_t type, struct symbol_table *table);
+
+/* All strings of a table with a NUL behind them; freed by the caller. -ENOENT beyond STRINGS_LIMIT. */
+int elf_load_strings(struct dt_elf *elf, const struct symbol_table *table, char **strings);
+
+/* Shows the symbols of a table one after the other, those that define nothing too, up to SYMBOLS_LIMIT. What the
+ * function returns other than 0 ends it, and is returned. */
+typedef int elf_symbol_fn(void *context, const Elf64_Sym *symbol);
+int elf_walk_symbols(struct dt_elf *elf, const struct symbol_table *table, elf_symbol_fn *fn, void *context);
+
 /* The table of dynamic symbols as PT_DYNAMIC describes it. -ENOENT if there is none. */
 int elf_dynamic_symbols(struct dt_elf *elf, struct symbol_table *table);
 
+/* Fills in the number of symbols where only the GNU hash table knows it. */
+int elf_count_hashed(struct dt_elf *elf, struct symbol_table *table);
+
 /* Looks one name up in the GNU hash table. 0, -ENOENT, or another errno. */
 int elf_hash_lookup(struct dt_elf *elf, const struct symbol_table *table, const char *name, Elf64_Sym *symbol);
+
+/* Damage in one table is no reason not to look into another one: only errors of reading itself are passed on. */
+static inline bool elf_is_damage(int rc)
+{
+	return rc == -ENOENT || rc == -ENOEXEC || rc == -EFAULT;
+}
 
 /* Whether a symbol is a definition that has an address in memory. */
 static inline bool elf_symbol_defined(const Elf64_Sym *symbol)

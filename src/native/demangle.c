@@ -39,8 +39,7 @@ bool demangled_rune(struct demangled *out, uint32_t rune)
 	return true;
 }
 
-/* A part that was cut off ends in whole characters and three dots. */
-static void mark_cut(struct demangled *out)
+void demangled_cut(struct demangled *out)
 {
 	size_t length = DT_MIN(out->length, out->size - 4);
 
@@ -156,6 +155,6 @@ bool dt_demangle_rust(const char *symbol, char *out, size_t size)
 	if (!understood)
 		out[0] = '\0';
 	else if (result.full)
-		mark_cut(&result);
+		demangled_cut(&result);
 	return understood;
 }

@@ -1,4 +1,4 @@
-/* What both forms of Rust names are put together with. */
+/* What names are put together with. */
 #ifndef DT_NATIVE_DEMANGLE_INSIDE_H
 #define DT_NATIVE_DEMANGLE_INSIDE_H
 
@@ -17,6 +17,9 @@ void demangled_put(struct demangled *out, const char *bytes, size_t length);
 void demangled_puts(struct demangled *out, const char *text);
 /* As UTF-8; false: no character has that number. */
 bool demangled_rune(struct demangled *out, uint32_t rune);
+
+/* What was cut off ends in whole characters and three dots. */
+void demangled_cut(struct demangled *out);
 
 /* The newer form, behind its "_R", up to end. */
 bool demangle_v0(const char *text, size_t end, struct demangled *out);

@@ -1,4 +1,4 @@
-/* A name that may be Rust's; the first byte says how much room there is for the result. */
+/* A name that may be Rust's or C++'s; the first byte says how much room there is for the result. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -22,5 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(memchr(name, '\0', room));
 	else
 		MUST(!name[0]);
+	memset(name, 'x', room);
+	dt_demangle(symbol, name, room);
+	MUST(memchr(name, '\0', room));
 	return 0;
 }

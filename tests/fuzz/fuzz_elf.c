@@ -27,12 +27,23 @@ static ssize_t read_bytes(void *context, uint64_t offset, void *buffer, size_t s
 	return (ssize_t)size;
 }
 
+static int look(void *context, const struct dt_elf_symbol *symbol)
+{
+	size_t *count = context;
+
+	MUST(symbol->name && (!symbol->end || symbol->end > symbol->address));
+	return ++*count == 1 << 20;
+}
+
 static void ask_all(struct dt_elf *elf)
 {
 	static const char *const names[] = {"_PyRuntime", "Py_Version", "one", "two"};
 	struct dt_elf_range found[DT_COUNT(names)], ranges[8];
+	char link[256];
 	uint64_t bias;
+	uint32_t crc;
 	uint8_t id[64];
+	size_t shown = 0;
 	int count, dynamic = dt_elf_dynamic_symbols(elf, names, DT_COUNT(names), found);
 
 	count = dt_elf_symbols(elf, names, DT_COUNT(names), found);
@@ -44,6 +55,11 @@ static void ask_all(struct dt_elf *elf)
 	MUST(dt_elf_writable(elf, ranges, DT_COUNT(ranges)) <= DT_COUNT(ranges));
 	MUST(dt_elf_build_id(elf, id) <= sizeof(id));
 	dt_elf_section(elf, ".PyRuntime", ranges);
+	dt_elf_every_symbol(elf, DT_ELF_SYMTAB, look, &shown);
+	dt_elf_every_symbol(elf, DT_ELF_DYNSYM, look, &shown);
+	dt_elf_every_plt(elf, look, &shown);
+	if (dt_elf_debug_link(elf, link, &crc) == 0)
+		MUST(link[0] && !strchr(link, '/'));
 	if (dt_elf_bias(elf, BASE, 0x1000, &bias) == 0)
 		MUST(bias % 4096 == 0);
 	dt_elf_free(elf);
