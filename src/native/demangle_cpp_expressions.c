@@ -240,7 +240,7 @@ static bool skip_shaped(struct cpp *cpp)
 static void skip_expression(struct cpp *cpp)
 {
 	char c = cpp_peek(cpp, 0), next = cpp_peek(cpp, 1);
-	unsigned operands;
+	unsigned operands = 0;
 
 	if (c == 'L') {
 		cpp_literal(cpp);
