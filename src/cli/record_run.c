@@ -204,7 +204,9 @@ static void tell_no_sample(struct dt_record_run *run)
 	dt_record_status(run->recording, &status);
 	dt_fail(&err, DT_ENOTFOUND, "nothing was recorded: no sample was taken in the %.3g s that it lasted",
 		(double)status.duration_ns / NS_PER_S);
-	dt_hint(&err, has_old_output(run) ? old_output : "a higher --rate takes the first one sooner", run->output);
+	dt_hint(&err, "a higher --rate takes the first one sooner");
+	if (has_old_output(run))
+		dt_hint(&err, old_output, run->output);
 	if (run->command->program)
 		dt_report(run->common, &err);
 	else
