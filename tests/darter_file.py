@@ -89,7 +89,7 @@ class Recording:
 
     def __init__(self, data):
         self.strings, self.functions, self.locations, self.stacks = {0: b""}, {}, {}, {0: ()}
-        self.processes, self.threads, self.runs, self.meta, self.origins = {}, {}, [], None, {}
+        self.processes, self.threads, self.runs, self.meta, self.origins, self.missed = {}, {}, [], None, {}, 0
         self.packings = []
         magic, major, self.minor, _, key, own = struct.unpack_from("<8sHHIQQ", data)
         assert magic == MAGIC and major == 1 and own == xxh64(data[:24], 0)
@@ -185,6 +185,7 @@ class Recording:
             self.meta += (self.strings[content.varint()], content.varint())
             self.meta += (content.varint(),) if content.more() else (0,)
             self.meta += tuple(content.column(3)) if content.more() else (0, 0, 0)
+            self.missed = self.meta[-4]
 
     def get_origins(self, content):
         count = content.varint()

@@ -1,7 +1,6 @@
 """darter record of a program that has more to tell than most, and what the first look costs it."""
 
 import json
-import re
 import subprocess
 
 from harness import SYSTEM, darter, target, wait_for
@@ -57,10 +56,10 @@ def test_many_deep_stacks():
 def test_the_first_look_is_counted():
     """A busy thread that cannot be perched on is stopped for it."""
     def record():
-        out = darter("record", "-q", "-d", "0.1", "-r", "1", "--perch", "off", "-f", "text", "-o", "-", program.pid, check=0).stdout
-        return int(re.search(r"in (\d+) rounds?;", out)[1]), int(re.search(r"stops (\d+)", out)[1])
+        told = json.loads(darter("record", "-q", "-j", "-d", "0.1", "-r", "1", "--perch", "off", "-o", here / "a.svg", program.pid).stdout)
+        return told["rounds"], told["stops"]
 
-    with target(SYSTEM, "hum.py") as program:
+    with target(SYSTEM, "hum.py") as program, folder() as here:
         seen = set()
         wait_for(lambda: seen.add(record()) or any(rounds == 0 for rounds, _ in seen), "a recording that ends with its first look")
     assert all(stops > 0 for rounds, stops in seen if rounds == 0), seen

@@ -172,7 +172,7 @@ def test_processes_that_end_too_soon_are_told():
     with folder() as here:
         recording, lives = brood(here, 100, size(200, 1000), 0, 0.002)
         recorded = len(lives.keys() & {process[0] for process in recording.processes.values()})
-        missed = recording.meta[-1]
+        missed = recording.missed
         record_figure("Children that live for 2 ms", f"{recorded} of {len(lives)} recorded, {missed} more noticed")
         # One that became too late for a look may be told as both. Nobody else begins in this tree.
         assert 0 <= missed <= len(lives), missed
@@ -203,7 +203,7 @@ def test_what_ends_beside_is_no_loss(options):
         darter("record", "-q", "-d", "2", *options, "-o", here / "a.darter", *roots, check=0)
         recording = Recording((here / "a.darter").read_bytes())
         assert program.pid in {process[0] for process in recording.processes.values()}
-        assert recording.meta[-1] == 0, recording.meta
+        assert recording.missed == 0, recording.meta
 
 
 def reads_of(pid):
@@ -397,7 +397,7 @@ def test_a_process_that_is_dropped_has_not_ended():
         try:
             program.stdout.readline()
             with Recorder(["-o", "a.darter", program.pid], here) as recorder:
-                recorder.wait_said("recording process")
+                wait_recorded(here / "a.darter", program.pid)
                 program.stdin.write(b"become\n")
                 program.stdin.flush()
                 recorder.end(None)
