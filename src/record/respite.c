@@ -6,7 +6,7 @@
 #define SAVED_NS 1e9     /* of what was not used, that of so long is kept */
 #define MOST_NS  4e9     /* and no rest is longer */
 #define PER_RATE 20000.0 /* a look at each instant may take so much of the time between two: */
-#define LEAST    0.01
+#define LEAST    0.03
 #define MOST     0.2
 #define LATELY   16 /* looks that make the usual one */
 

@@ -1,5 +1,5 @@
 /*
- * How much of its CPU a target keeps while it is looked at in a perch: all but a hundredth at up to 200 looks a second,
+ * How much of its CPU a target keeps while it is looked at in a perch: all but 3 % at up to 600 looks a second,
  * all but a twentieth at 1,000. A look at a stack of thousands of frames takes milliseconds, for which the target
  * waits; so where looks take long there are fewer of them.
  *

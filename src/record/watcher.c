@@ -17,6 +17,7 @@
 #define RING_BYTES  ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
 #define MOST_BYTES  ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
 #define PERCH_REST  4                  /* times as long as a round in a perch took there is none */
+#define NEW_ROUNDS  10                 /* of a process that has just come */
 #define LONG_PART   8                  /* of the time from one look to the next: a look that takes long */
 #define NS_PER_S    1000000000u
 #define LET_GO_NS   UINT64_C(20000000)
@@ -70,13 +71,14 @@ static void add_all(struct dt_watcher *w, struct dt_subject *list)
 	*link = list;
 }
 
-/* For how long the last round kept a process from its CPU that ran: the one of which that is most. */
+/* For how long the last round kept a process from its CPU that ran: the one of which that is most. The first looks at a
+ * process read all that is kept of it from then on, and are few. */
 static uint64_t kept_ns(const struct dt_watcher *w)
 {
 	uint64_t most = 0;
 
 	for (const struct dt_subject *subject = w->subjects; subject; subject = subject->next)
-		if (subject->active)
+		if (subject->active && subject->rounds > NEW_ROUNDS)
 			most = DT_MAX(most, subject->took_ns -
 						DT_MIN(subject->took_ns, dt_recorder_beside(subject->recorder)));
 	return DT_MIN(most, w->took_ns);

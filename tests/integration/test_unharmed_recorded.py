@@ -157,7 +157,7 @@ def test_nobody_is_stopped_for_long(python):
 @alone
 @each(SOME_SHAPES)
 def test_looks_that_take_long_are_fewer(python):
-    """As docs/record.md says. A look at 60,000 frames takes 0.6 ms on any machine: 16 a second are one percent."""
+    """As docs/record.md says. A look at 60,000 frames takes 0.6 ms on any machine: 50 a second are three percent."""
     with target(python, "toil.py", "deep") as program, folder() as here:
         file = here / "a.darter"
         before, began = waited(program.pid), time.monotonic_ns()
