@@ -130,39 +130,41 @@ out:
 	return rc;
 }
 
+static struct dt_elf *new_elf(int fd, dt_elf_read_fn *read, void *context)
+{
+	struct dt_elf *elf = calloc(1, sizeof(*elf));
+
+	if (!elf)
+		return NULL;
+	elf->fd = fd;
+	elf->read = read;
+	elf->context = context;
+	return elf;
+}
+
 int dt_elf_open(int fd, struct dt_elf **elf)
 {
-	struct dt_elf *result = calloc(1, sizeof(*result));
+	struct dt_elf *result = new_elf(fd, read_file, NULL);
 
 	if (!result)
 		return -ENOMEM;
-	result->fd = fd;
-	result->read = read_file;
 	result->context = result;
 	return open_headers(result, elf);
 }
 
 int dt_elf_open_file(dt_elf_read_fn *read, void *context, struct dt_elf **elf)
 {
-	struct dt_elf *result = calloc(1, sizeof(*result));
+	struct dt_elf *result = new_elf(-1, read, context);
 
-	if (!result)
-		return -ENOMEM;
-	result->fd = -1;
-	result->read = read;
-	result->context = context;
-	return open_headers(result, elf);
+	return result ? open_headers(result, elf) : -ENOMEM;
 }
 
 int dt_elf_open_image_at(dt_elf_read_fn *read, void *context, uint64_t load_address, struct dt_elf **elf)
 {
-	struct dt_elf *result = calloc(1, sizeof(*result));
+	struct dt_elf *result = new_elf(-1, read, context);
 
 	if (!result)
 		return -ENOMEM;
-	result->fd = -1;
-	result->read = read;
-	result->context = context;
 	result->image = true;
 	result->load_address = load_address;
 	return open_headers(result, elf);
