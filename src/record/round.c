@@ -27,7 +27,7 @@ struct moment {
 	struct dt_watcher *w;
 	struct dt_subject *list;
 	int home; /* the CPU that we sat on when it began, -1: none */
-	uint64_t woke_ns, late_ns;
+	uint64_t due_ns, woke_ns, late_ns;
 	bool punctual; /* as far as the kernel could let us be: see is_punctual() */
 };
 
@@ -88,6 +88,7 @@ static void take(const struct moment *m, struct dt_subject *subject, enum way wa
 					 .hurry = m->list->next != NULL,
 					 .overslept = m->woke_ns > m->late_ns,
 					 .punctual = m->punctual && m->w->seat.cpu == m->home && !m->w->got_up,
+					 .due_ns = m->due_ns,
 					 .woke_ns = m->woke_ns,
 					 .late_ns = m->late_ns,
 					 .early = subject->asked ? &subject->early : NULL,
@@ -138,7 +139,7 @@ static bool has_stood(const struct moment *m, struct dt_recorded *thread)
 
 	return m->w->seat.cpu >= 0 && dt_thread_stat_now(&thread->files, &stat) == 0 &&
 	       stat.processor == m->w->seat.cpu && dt_thread_booked_now(&thread->files, &booked) == 0 &&
-	       dt_seat_stood(&m->w->seat, &booked, m->late_ns - LATE_NS + (stat.state == 'R' ? ASIDE_NS : 0));
+	       dt_seat_stood(&m->w->seat, &booked, m->due_ns + (stat.state == 'R' ? ASIDE_NS : 0));
 }
 
 /* Reads the account of a process, and whether it has run: then it is like those that ran the last time. Which threads
@@ -366,7 +367,7 @@ static bool is_punctual(const struct dt_watcher *w, uint64_t due_ns, uint64_t wo
 
 uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
-	struct moment m = {w, w->subjects, w->seat.cpu, dt_clock_ns(), due_ns + LATE_NS};
+	struct moment m = {w, w->subjects, w->seat.cpu, due_ns, dt_clock_ns(), due_ns + LATE_NS};
 	struct dt_subject **link = &w->subjects;
 	uint64_t since_ns, half_ns, told_ns;
 	bool home, late = m.woke_ns > m.late_ns, lost = m.woke_ns > due_ns + LONG_NS;

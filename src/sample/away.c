@@ -8,7 +8,7 @@
 void dt_away_note(struct dt_recorder *r, const struct dt_recorded *suspect, const struct dt_thread_sched *sched)
 {
 	if (!r->away.address)
-		r->away = (struct dt_away){suspect->address, sched->slices, r->seen_ns};
+		r->away = (struct dt_away){suspect->address, sched->slices, sched->ran_ns, r->seen_ns};
 }
 
 bool dt_away_was(const struct dt_recorder *r, const struct dt_recorded *suspect)
@@ -21,6 +21,18 @@ bool dt_away_has_begun(const struct dt_recorder *r, const struct dt_recorded *su
 		       const struct dt_thread_sched *now)
 {
 	return dt_away_was(r, suspect) && now->slices != r->away.slices;
+}
+
+/* Who sleeps when the instant comes leaves its CPU to us, and what wakes it then, while we are on our way, puts it on
+ * another one, where we find it at work. (Who works at the instant is put aside by it: nobody goes the other way, so
+ * that work would be seen for too much of the time, by a point and more where sleep lasts for a millisecond.) What it
+ * ran there was booked when we came and it had to go: that is how long it had been there, if it was put on a CPU once
+ * since it was last asked for. */
+bool dt_away_came_late(const struct dt_recorder *r, const struct dt_moment *moment, const struct dt_thread_sched *now)
+{
+	uint64_t ran_ns = now->ran_ns - DT_MIN(r->away.ran_ns, now->ran_ns);
+
+	return moment->seat->since_ns > moment->due_ns + ran_ns;
 }
 
 void dt_away_ran_on(struct dt_recorder *r, const struct dt_recorded *suspect, const struct dt_thread_sched *now)

@@ -136,7 +136,8 @@ struct dt_moment {
 	bool hurry;       /* others are to be looked at in this moment */
 	bool overslept;   /* we were woken, or got our CPU, after late_ns: most likely because the target ran */
 	bool punctual;    /* nobody did anything on our CPU from the moment on until we came, however late that was: */
-	uint64_t woke_ns; /* dt_clock_ns() then */
+	uint64_t due_ns;  /* dt_clock_ns() of the moment */
+	uint64_t woke_ns; /* when we came */
 	uint64_t late_ns; /* dt_clock_ns() after which a stack that is found is not that of the moment: threads
 			     that ran since the last look are unseen then, but for: */
 	const struct dt_early *early; /* NULL: it was not asked for */

@@ -25,6 +25,7 @@ enum dt_attempt {
 struct dt_away {
 	uint64_t address; /* of its thread state; 0: there is none */
 	uint64_t slices;  /* how often it had been put on a CPU */
+	uint64_t ran_ns;  /* what it had run, as far as that was booked */
 	uint64_t seen_ns; /* dt_clock_ns() then */
 };
 
@@ -135,11 +136,14 @@ enum dt_attempt dt_each_look(struct dt_recorder *recorder, const struct dt_momen
 void dt_each_give_up(struct dt_recorder *recorder);
 
 /* A suspect that is found on another CPU, once for each look: see away.c. Later in the look, with its account then: has
- * it been put on a CPU since (what it did at the moment is not known), or has it run on without a break? Then it is met
- * as it was at the moment, though it took a while to get there or to stop it: a look is late for who may have slept. */
+ * it been put on a CPU since (what it did at the moment is not known), had it been put there only after the moment
+ * (then it slept), or has it run on without a break? Then it is met as it was at the moment, though it took a while to
+ * get there or to stop it: a look is late for who may have slept. */
 void dt_away_note(struct dt_recorder *recorder, const struct dt_recorded *suspect, const struct dt_thread_sched *sched);
 bool dt_away_was(const struct dt_recorder *recorder, const struct dt_recorded *suspect);
 bool dt_away_has_begun(const struct dt_recorder *recorder, const struct dt_recorded *suspect,
+		       const struct dt_thread_sched *now);
+bool dt_away_came_late(const struct dt_recorder *recorder, const struct dt_moment *moment,
 		       const struct dt_thread_sched *now);
 void dt_away_ran_on(struct dt_recorder *recorder, const struct dt_recorded *suspect, const struct dt_thread_sched *now);
 

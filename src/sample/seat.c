@@ -144,6 +144,7 @@ bool dt_seat_move(struct dt_seat *seat, int cpu)
 	if (sched_setaffinity(0, sizeof(only), &only) < 0)
 		return false;
 	seat->cpu = cpu;
+	seat->since_ns = dt_clock_ns();
 	return true;
 }
 

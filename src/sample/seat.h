@@ -27,6 +27,7 @@ struct dt_seat {
 	const char *why;   /* it is no better one: a word for people */
 	const char *left;  /* why it was none while it was a slice; NULL: it never was one that was left */
 	int cpu;           /* that we are bound to, -1: to none */
+	uint64_t since_ns; /* dt_clock_ns() when we came there */
 	int avoided;       /* the one that we keep off, -1: none */
 	cpu_set_t allowed; /* where we may go */
 	struct dt_sched saved;

@@ -516,7 +516,8 @@ static enum dt_attempt look(struct dt_recorder *r, const struct dt_moment *momen
 }
 
 /* It was not seen where it was at the moment. That it has been put on a CPU since is for the next look. */
-static enum dt_attempt lose(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_sched *sched)
+static enum dt_attempt lose(struct dt_recorder *r, struct dt_recorded *suspect, const struct dt_thread_sched *sched,
+			    bool slept)
 {
 	struct dt_thread_sched then = *sched;
 
@@ -524,6 +525,8 @@ static enum dt_attempt lose(struct dt_recorder *r, struct dt_recorded *suspect, 
 	dt_recorder_suspect_state(r, suspect, NULL, &then, dt_clock_ns());
 	suspect->off = true; /* what it has run since is next to nothing */
 	dt_recorded_unseen(r, suspect, false);
+	if (slept)
+		suspect->state = DT_STATE_SLEEPING;
 	dt_recorder_ask_again(r);
 	return DT_ATTEMPT_DONE;
 }
@@ -566,7 +569,7 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 		return rc;
 	*taken = DT_TAKEN_PROVEN;
 	if (a.suspect && moment->seat->kind != DT_SEAT_BESIDE && dt_away_has_begun(r, a.suspect, &a.before))
-		return lose(r, a.suspect, &a.before);
+		return lose(r, a.suspect, &a.before, false);
 	if (is_alone(r, &a) && r->blocked && a.before.slices == r->slices &&
 	    same_words(&a.pulse.words, &r->pulse.words)) {
 		*taken = DT_TAKEN_SAME;
@@ -575,7 +578,9 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	rc = ask_kernel(r, moment, &a);
 	if (rc == DT_ATTEMPT_DONE && a.suspect && !a.running &&
 	    dt_away_was(r, a.suspect)) /* it ran, and is asleep now */
-		return lose(r, a.suspect, &a.before);
+		return lose(r, a.suspect, &a.before, false);
+	if (rc == DT_ATTEMPT_DONE && a.running && dt_away_was(r, a.suspect) && dt_away_came_late(r, moment, &a.before))
+		return lose(r, a.suspect, &a.before, true);
 	if (rc == DT_ATTEMPT_AWAY && look_at_waking(r, moment, &a) == DT_ATTEMPT_DONE)
 		return DT_ATTEMPT_DONE;
 	if (rc == DT_ATTEMPT_AWAY) {

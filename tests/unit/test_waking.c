@@ -1,4 +1,5 @@
-/* Whether a thread has run on since the last look, by what the scheduler has booked: src/sample/waking.c. */
+/* Whether a thread has run on since the last look, or only since the moment, by what the scheduler has booked:
+ * src/sample/waking.c, away.c. */
 #include "unit.h"
 
 #include "sample/recorder_inside.h"
@@ -59,12 +60,35 @@ static void test_a_wait_from_before(void **state)
 	assert_true(ran_on(&thread, 2 * MS, 8 * MS, 1));
 }
 
+/* It ran on another CPU when it was first asked for, with 40 ms booked, and we came there 90 us after the moment. */
+static bool came_late(uint64_t ran_ns)
+{
+	const struct dt_recorder recorder = {.away = {.address = 1, .slices = 7, .ran_ns = 40 * MS}};
+	const struct dt_seat seat = {.kind = DT_SEAT_FIFO, .since_ns = 100 * MS + 90000};
+	const struct dt_moment moment = {.seat = &seat, .due_ns = 100 * MS};
+	const struct dt_thread_sched now = {.ran_ns = ran_ns, .slices = 7};
+
+	return dt_away_came_late(&recorder, &moment, &now);
+}
+
+/* Who ran there for less time than has passed since the moment was not there when it came. */
+static void test_who_was_woken_behind_the_moment(void **state)
+{
+	(void)state;
+	assert_true(came_late(40 * MS + 30000));
+	assert_true(came_late(40 * MS));
+	assert_false(came_late(40 * MS + 90000));
+	assert_false(came_late(43 * MS));
+	assert_true(came_late(0)); /* the account of another one: it says nothing */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_all_is_booked),
 	    cmocka_unit_test(test_something_is_missing),
 	    cmocka_unit_test(test_a_wait_from_before),
+	    cmocka_unit_test(test_who_was_woken_behind_the_moment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
