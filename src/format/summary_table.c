@@ -216,11 +216,12 @@ static void put_thread(struct dt_buf *buf, const struct dt_view *view, const str
 static void put_state(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint32_t id,
 		      size_t columns)
 {
-	enum dt_state state = (enum dt_state)id;
+	enum dt_state state = (enum dt_state)(id & ~DT_ROW_GIL);
+	bool hidden = dt_profile_idle(state) && !(id & DT_ROW_GIL) && !dt_view_options(view)->idle;
 	char words[64];
 
-	snprintf(words, sizeof(words), "%s%s", dt_state_name(state),
-		 dt_profile_idle(state) && !dt_view_options(view)->idle ? " (hidden above)" : "");
+	snprintf(words, sizeof(words), "%s%s%s", dt_state_name(state), id & DT_ROW_GIL ? " with the GIL in hand" : "",
+		 hidden ? " (hidden above)" : "");
 	put_cut(buf, render, dt_state_style(state), words, columns);
 }
 

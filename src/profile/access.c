@@ -72,3 +72,9 @@ bool dt_profile_idle(enum dt_state state)
 {
 	return state == DT_STATE_SLEEPING || state == DT_STATE_STOPPED;
 }
+
+bool dt_profile_run_idle(const struct dt_profile_run *run)
+{
+	return dt_profile_idle((enum dt_state)run->state) &&
+	       !(run->state == DT_STATE_SLEEPING && run->flags & DT_RUN_GIL);
+}

@@ -211,4 +211,7 @@ bool dt_profile_other(const struct dt_profile_thread *thread);
  * for the GIL, working in a system call and states that are not known are not idle. */
 bool dt_profile_idle(enum dt_state state);
 
+/* The same of a run. Who sleeps with the GIL in hand keeps all others from running: that is not idle. */
+bool dt_profile_run_idle(const struct dt_profile_run *run);
+
 #endif

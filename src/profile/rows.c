@@ -131,6 +131,12 @@ static bool fill_frames(const struct dt_view *view, enum dt_table table, struct 
 
 /* ---- threads and states ---- */
 
+static size_t state_row(const struct dt_profile_run *run)
+{
+	return dt_profile_idle((enum dt_state)run->state) && !dt_profile_run_idle(run) ? run->state | DT_ROW_GIL
+										       : run->state;
+}
+
 static void fill_runs(const struct dt_view *view, enum dt_table table, struct dt_row *rows)
 {
 	const struct dt_profile_run *runs = dt_profile_runs(view->profile);
@@ -141,7 +147,7 @@ static void fill_runs(const struct dt_view *view, enum dt_table table, struct dt
 		uint64_t weight = states ? dt_view_weight_idle(view, &runs[i]) : dt_view_weight(view, &runs[i]);
 
 		if (weight)
-			add(&rows[states ? runs[i].state : runs[i].thread], weight, runs[i].samples);
+			add(&rows[states ? state_row(&runs[i]) : runs[i].thread], weight, runs[i].samples);
 	}
 }
 

@@ -190,7 +190,7 @@ uint64_t dt_view_weight_idle(const struct dt_view *view, const struct dt_profile
 
 uint64_t dt_view_weight(const struct dt_view *view, const struct dt_profile_run *run)
 {
-	if (!view->options.idle && dt_profile_idle((enum dt_state)run->state))
+	if (!view->options.idle && dt_profile_run_idle(run))
 		return 0;
 	return dt_view_weight_idle(view, run);
 }
@@ -218,7 +218,7 @@ uint64_t dt_view_hidden(const struct dt_view *view)
 	uint64_t hidden = 0;
 
 	for (size_t i = 0; i < count && !view->options.idle; i++)
-		if (dt_profile_idle((enum dt_state)runs[i].state))
+		if (dt_profile_run_idle(&runs[i]))
 			hidden = dt_view_sum(hidden, dt_view_weight_idle(view, &runs[i]));
 	return hidden;
 }

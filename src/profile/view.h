@@ -91,8 +91,10 @@ void dt_node_label(const struct dt_view *view, const struct dt_node *node, struc
 
 /* ---- tables: where the time goes ---- */
 
+#define DT_ROW_GIL 0x80u /* a state that would be idle without the GIL in hand */
+
 struct dt_row {
-	uint32_t id;         /* function, location, thread, or enum dt_state */
+	uint32_t id;         /* function, location, thread, or enum dt_state, with: */
 	uint64_t own, total; /* nanoseconds; a function that calls itself counts once */
 	uint64_t samples;    /* own */
 };

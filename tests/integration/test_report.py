@@ -70,6 +70,19 @@ def test_what_counts_and_what_is_shown():
         assert "CPU time" in darter("report", file, "--cpu").stdout
 
 
+def test_who_sleeps_with_the_gil_in_hand_is_not_idle():
+    """Everybody else waits for it: who asks where the GIL is must be told."""
+    with folder() as here, target(SYSTEM, "keeps_gil.py") as program:
+        file = here / "a.darter"
+        darter("record", "-q", "-d", "1.5", "-o", file, program.pid, check=0)
+        for options in ([], ["--gil"]):
+            times = {name: sum(weight for path, weight in stacks(file, *options) if name in path[-1])
+                     for name in ("keeps", "computes")}
+            assert times["keeps"] > 2 * times["computes"] or not options, times
+            assert times["keeps"] > 0.5e6, times
+        assert re.search(r"^ *\d.*% .* sleeping with the GIL in hand$", darter("report", file, "--gil", check=0).stdout, re.MULTILINE)
+
+
 @each([kind for kind in BEGINNINGS if kind != "text"])
 def test_that_nothing_is_shown_is_said(kind):
     with folder() as here:

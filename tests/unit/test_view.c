@@ -141,22 +141,26 @@ static void test_weights(void **state)
 	    .thread = 2, .wall_ns = 7, .cpu_ns = 3, .state = DT_STATE_RUNNING, .flags = DT_RUN_GIL | DT_RUN_GC};
 	static const struct {
 		struct dt_view_options options;
-		uint64_t idle, busy;
+		uint64_t idle, busy, keeping;
 	} cases[] = {
-	    {{0}, 0, 7},
-	    {{.idle = true}, 7, 7},
-	    {{.weight = DT_WEIGHT_CPU, .idle = true}, 2, 3},
-	    {{.weight = DT_WEIGHT_GIL, .idle = true}, 0, 7},
-	    {{.gc = true, .idle = true}, 0, 7},
-	    {{.main_thread = true, .idle = true}, 7, 0},
-	    {{.thread_name = "Main|none", .idle = true}, 7, 0},
+	    {{0}, 0, 7, 7},
+	    {{.idle = true}, 7, 7, 7},
+	    {{.weight = DT_WEIGHT_CPU, .idle = true}, 2, 3, 2},
+	    {{.weight = DT_WEIGHT_GIL, .idle = true}, 0, 7, 7},
+	    {{.weight = DT_WEIGHT_GIL}, 0, 7, 7},
+	    {{.gc = true, .idle = true}, 0, 7, 0},
+	    {{.main_thread = true, .idle = true}, 7, 0, 7},
+	    {{.thread_name = "Main|none", .idle = true}, 7, 0, 7},
 	};
+	const struct dt_profile_run keeping = {
+	    .thread = 1, .wall_ns = 7, .cpu_ns = 2, .state = DT_STATE_SLEEPING, .flags = DT_RUN_GIL};
 	struct dt_profile *profile = example_profile();
 
 	(void)state;
 	for (size_t i = 0; i < DT_COUNT(cases); i++) {
 		struct dt_view *view = view_of(profile, &cases[i].options);
 
+		assert_int_equal(dt_view_weight(view, &keeping), cases[i].keeping);
 		assert_int_equal(dt_view_weight(view, &idle), cases[i].idle);
 		assert_int_equal(dt_view_weight(view, &busy), cases[i].busy);
 		dt_view_free(view);
