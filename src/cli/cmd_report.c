@@ -286,9 +286,9 @@ const struct dt_command dt_command_report = {
 	     "Several recordings are shown as one: the files of a rotation, or of several runs or hosts. A process "
 	     "that goes on from one file to the next is one process, and what was recorded twice counts once.\n\n"
 	     "A recording that was cut off, by a kill or a full disk, is shown up to there, and one that is still "
-	     "being written up to now. Of one that is damaged the parts that are whole are shown. All of that is "
-	     "told, and if nothing is left it is an error; '-f darter -o FILE' writes what is left as a whole "
-	     "recording.",
+	     "being written up to now. Of one that is damaged the parts are shown that are whole, and whose names "
+	     "are: the beginning of the file has most of them. All of that is told, and if nothing can be shown it is "
+	     "an error; '-f darter -o FILE' writes what is left as a whole recording.",
     .options = table,
     .examples = examples,
     .options_size = sizeof(struct options),

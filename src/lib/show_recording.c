@@ -43,7 +43,7 @@ static bool nothing_left(const struct dt_profile *profile, const struct dt_file_
 
 static int fail_nothing_left(const char *name, const struct dt_file_state *state, struct dt_error *err)
 {
-	dt_fail(err, DT_ERUNTIME, "%s is %s: nothing of what was recorded is left in it", name,
+	dt_fail(err, DT_ERUNTIME, "%s is %s: nothing of what was recorded can be shown", name,
 		state->damaged || state->lost_runs ? "damaged" : "cut off");
 	dt_hint(err, "if it was copied or sent, the file that it was made from may be whole");
 	return DT_ERUNTIME;
