@@ -119,6 +119,7 @@ static void enter(struct dt_recording *r, struct dt_member *member)
 	r->members = member;
 	r->gone_ns = 0;
 	dt_ends_watch(r, member);
+	r->calm = r->calm && dt_ends_told(member);
 }
 
 static uint64_t wait_of(double seconds)
@@ -245,6 +246,7 @@ int dt_members_ended(struct dt_recording *r, struct dt_subject *list, dt_record_
 
 		next = list->next;
 		left = let_go(r, list, member);
+		r->calm = false;
 		rc = rc ? rc : left;
 		if (code == DT_EAGAIN) { /* another program has begun, or Python is on its way in or out */
 			member->lost_ns = dt_clock_ns();
@@ -288,6 +290,8 @@ void dt_members_retry(struct dt_recording *r, dt_record_ended_fn *ended, void *c
 	struct dt_member *member, *next;
 	bool all = now - r->retried_ns >= RETRY_NS;
 
+	if (r->calm) /* of hundreds of members to ask each would cost more than all else that is done here */
+		return;
 	if (all)
 		r->retried_ns = now;
 	for (member = r->members; member; member = next) {
