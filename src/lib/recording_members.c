@@ -50,10 +50,9 @@ static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt
 	struct dt_proc_info info = {0};
 	char version[24];
 
-	dt_proc_stat_info(&target->proc, &info);
+	dt_proc_stat_image(&target->proc, &info, &told.image);
 	told.ppid = info.ppid;
 	told.start_ns = info.start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-	told.image = dt_proc_image(member->pid);
 	if (member->late)
 		note_life(r, member, info.start_ticks);
 	dt_version_text(&target->python.version, version);
