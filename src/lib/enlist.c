@@ -93,8 +93,12 @@ static void *work(void *argument)
 		pthread_mutex_unlock(&worker->mutex);
 		attach(worker);
 		pthread_mutex_lock(&worker->mutex);
-		worker->state = worker->orphan ? QUIT : DONE;
-		pthread_cond_broadcast(&worker->changed);
+		if (worker->orphan)
+			break;
+		worker->state = DONE;
+		pthread_mutex_unlock(&worker->mutex);
+		pthread_cond_broadcast(&worker->changed); /* who is woken finds the mutex free */
+		pthread_mutex_lock(&worker->mutex);
 	}
 	orphan = worker->orphan;
 	pthread_mutex_unlock(&worker->mutex);

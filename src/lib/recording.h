@@ -33,6 +33,8 @@ struct dt_recording {
 	struct dt_crew *crew;
 	struct dt_enlister *enlister;
 	struct dt_member *members;
+	bool
+	    calm; /* each member is looked at, and its end would be told: nobody is to be asked for; false: not known */
 	size_t living, joined, missed;
 	uint64_t began_ns, began_realtime_ns, began_cpu_ns;
 	uint64_t began_boot_ns;
@@ -69,6 +71,9 @@ void dt_ends_forget(struct dt_member *member);
 
 /* Sleeps for so long, at most for a second, or until a member ends. True if a signal came. */
 bool dt_ends_await(struct dt_recording *recording, uint64_t ns);
+
+/* Whether nothing is to be done for a member but to wait for its end. */
+bool dt_ends_told(const struct dt_member *member);
 
 /* When the last process ended, by dt_clock_ns(); 0: one is still there, or it is not known. */
 uint64_t dt_ends_last(struct dt_recording *recording);

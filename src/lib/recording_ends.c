@@ -59,12 +59,24 @@ void dt_ends_forget(struct dt_member *member)
 	member->end = -1;
 }
 
+bool dt_ends_told(const struct dt_member *member)
+{
+	return member->target && member->end >= 0 && !member->gone_ns;
+}
+
 /* How long may be slept: who has ended is to come back, who has become another program is asked for, and so is who
  * cannot be watched. */
-static uint64_t most_ns(const struct dt_recording *r, uint64_t ns)
+static uint64_t most_ns(struct dt_recording *r, uint64_t ns)
 {
-	for (const struct dt_member *member = r->members; member; member = member->next)
-		ns = DT_MIN(ns, member->gone_ns ? SOON_NS : !member->target || member->end < 0 ? BLIND_NS : ns);
+	bool calm = true;
+
+	for (const struct dt_member *member = r->members; member && !r->calm; member = member->next) {
+		if (dt_ends_told(member))
+			continue;
+		ns = DT_MIN(ns, member->gone_ns ? SOON_NS : BLIND_NS);
+		calm = false;
+	}
+	r->calm = calm;
 	return ns;
 }
 
@@ -88,6 +100,7 @@ static int take_note(struct dt_recording *r, int timeout_ms)
 			continue;
 		}
 		member->gone_ns = now;
+		r->calm = false;
 		if (member->subject)
 			atomic_store(&member->subject->gone, true);
 	}

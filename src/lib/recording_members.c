@@ -50,10 +50,9 @@ static int hand_over(struct dt_recording *r, struct dt_member *member, struct dt
 	struct dt_proc_info info = {0};
 	char version[24];
 
-	dt_proc_stat_info(&target->proc, &info);
+	dt_proc_stat_image(&target->proc, &info, &told.image);
 	told.ppid = info.ppid;
 	told.start_ns = info.start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-	told.image = dt_proc_image(member->pid);
 	if (member->late)
 		note_life(r, member, info.start_ticks);
 	dt_version_text(&target->python.version, version);
@@ -119,6 +118,7 @@ static void enter(struct dt_recording *r, struct dt_member *member)
 	r->members = member;
 	r->gone_ns = 0;
 	dt_ends_watch(r, member);
+	r->calm = r->calm && dt_ends_told(member);
 }
 
 static uint64_t wait_of(double seconds)
@@ -245,6 +245,7 @@ int dt_members_ended(struct dt_recording *r, struct dt_subject *list, dt_record_
 
 		next = list->next;
 		left = let_go(r, list, member);
+		r->calm = false;
 		rc = rc ? rc : left;
 		if (code == DT_EAGAIN) { /* another program has begun, or Python is on its way in or out */
 			member->lost_ns = dt_clock_ns();
@@ -288,6 +289,8 @@ void dt_members_retry(struct dt_recording *r, dt_record_ended_fn *ended, void *c
 	struct dt_member *member, *next;
 	bool all = now - r->retried_ns >= RETRY_NS;
 
+	if (r->calm) /* of hundreds of members to ask each would cost more than all else that is done here */
+		return;
 	if (all)
 		r->retried_ns = now;
 	for (member = r->members; member; member = next) {

@@ -23,7 +23,10 @@
 #define KEEP_LOOKS  2  /* a page that was not asked for in so many looks is not fetched ahead any more */
 #define KEEP_LONGER 32 /* where there are few pages: one more with the others costs less than one that is missed */
 #define FEW_PAGES   32
-#define FIRST_SLOTS ((size_t)256) /* for 128 pages: a look at an ordinary process has half as many */
+#define NEVER       0                         /* the look in which a page was asked for that nobody has asked for yet */
+#define FIRST_LOOK  (NEVER + KEEP_LONGER + 1) /* so that such a page is not fetched ahead again */
+#define STRAYS      4                         /* ranges of a trail that are not there, before the rest is given up */
+#define FIRST_SLOTS ((size_t)256)             /* for 128 pages: a look at an ordinary process has half as many */
 
 struct slot {
 	uint64_t page;
@@ -47,6 +50,8 @@ struct store {
 	const struct image *user; /* whose look it is */
 	uint8_t *blocks[BLOCKS];
 	struct dt_range batch[BATCH]; /* pages entered, but not yet fetched: the last ones of `now` */
+	uint64_t trail[DT_IMAGE_TRAIL];
+	size_t trail_count;
 };
 
 struct dt_image_pool {
@@ -61,7 +66,7 @@ struct image {
 	bool own_pool;
 	struct slot *slots;
 	size_t slot_count;            /* a power of two, at least twice the number of pages */
-	uint32_t look;                /* 1 and up */
+	uint32_t look;                /* FIRST_LOOK and up */
 	int error;                    /* why pages are missing, if it is more than -EFAULT: holds for the whole look */
 	struct page_list now, before; /* pages of this look and of the last one */
 	size_t batch_count, batch_first;
@@ -149,9 +154,9 @@ static void fetch_singly(struct image *image, const struct dt_range *range, size
 	}
 }
 
-/* Fetches the batch, going on behind what fails. A range that fails is the first of the next call: only then is it
- * known why. */
-static void fetch_batch(struct image *image)
+/* Fetches the batch, going on behind what fails, so many times. A range that fails is the first of the next call: only
+ * then is it known why. Returns up to which page it was tried. */
+static size_t fetch_over(struct image *image, size_t failures)
 {
 	uint64_t calls = image->base->stats.calls;
 	size_t index = image->batch_first, done = 0;
@@ -159,6 +164,8 @@ static void fetch_batch(struct image *image)
 	while (done < image->batch_count && !image->error) {
 		ssize_t got = dt_mem_gather(image->base, image->pool->store->batch + done, image->batch_count - done);
 
+		if (got == -EFAULT && failures-- == 0)
+			break;
 		if (got == -EFAULT) {
 			fetch_singly(image, &image->pool->store->batch[done], index);
 			index += image->pool->store->batch[done++].size / PAGE;
@@ -175,6 +182,12 @@ static void fetch_batch(struct image *image)
 	}
 	image->batch_count = 0;
 	image->mem.stats.calls += image->base->stats.calls - calls;
+	return index;
+}
+
+static void fetch_batch(struct image *image)
+{
+	fetch_over(image, SIZE_MAX);
 }
 
 /* Enters a page, to be fetched by the next fetch_batch(). Pages that follow each other here and there share a range. */
@@ -317,7 +330,7 @@ void dt_image_begin(struct dt_mem *mem)
 	if (++image->look == 0) { /* the numbers begin again: none of the old ones may seem current */
 		memset(image->slots, 0, image->slot_count * sizeof(*image->slots));
 		image->before.count = 0;
-		image->look = 1;
+		image->look = FIRST_LOOK;
 	}
 }
 
@@ -357,6 +370,48 @@ void dt_image_prefetch(struct dt_mem *mem)
 	enter_again(image);
 	if (image->batch_count)
 		fetch_batch(image);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void dt_image_lead(struct dt_mem *mem)
+{
+	const struct image *image = (const struct image *)mem;
+	struct store *store = image->pool->store;
+	size_t count = 0;
+
+	if (!store || store->user != image)
+		return;
+	for (size_t i = 0; i < image->now.count && count < DT_IMAGE_TRAIL; i++)
+		if (image->now.items[i].there && image->now.items[i].asked == image->look)
+			store->trail[count++] = image->now.items[i].address;
+	qsort(store->trail, count, sizeof(*store->trail), by_value);
+	store->trail_count = count;
+}
+
+/* Of pages that were entered and not tried nothing is known. Those entered last go first: no other one was put behind
+ * their slots. */
+static void forget_untried(struct image *image, size_t tried)
+{
+	while (image->now.count > tried)
+		find_slot(image, image->now.items[--image->now.count].address)->look = 0;
+}
+
+void dt_image_follow(struct dt_mem *mem)
+{
+	struct image *image = (struct image *)mem;
+	const struct store *store = image->pool->store;
+
+	for (size_t i = 0; store && i < store->trail_count; i++)
+		if (enter_page(image, store->trail[i], NEVER) < 0)
+			break;
+	if (image->batch_count)
+		forget_untried(image, fetch_over(image, STRAYS));
 }
 
 /* Fetches the batch and, behind it, what is no part of the image, if all of it can be had in one go. */
@@ -477,7 +532,7 @@ int dt_mem_open_image(struct dt_mem *base, struct dt_image_pool *pool, struct dt
 		return -ENOMEM;
 	image->mem = (struct dt_mem){.ops = &image_ops, .stats = {.way = "image"}};
 	image->base = base;
-	image->look = 1;
+	image->look = FIRST_LOOK;
 	image->slot_count = FIRST_SLOTS;
 	image->slots = calloc(FIRST_SLOTS, sizeof(*image->slots));
 	image->own_pool = !pool;

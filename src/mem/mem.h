@@ -99,11 +99,17 @@ int dt_mem_open_metered(struct dt_mem *base, dt_mem_spend_fn *spend, void *conte
  * What is read later shows in the number of calls. `base` is borrowed and must be readable by whole pages. Pages are
  * bounded by DT_IMAGE_LIMIT: -ENOMEM beyond.
  *
+ * Processes that were forked from one have the same pages in use. dt_image_lead() notes in the pool which ones this
+ * look has asked for (addresses alone, DT_IMAGE_TRAIL at most), and dt_image_follow() fetches those for the first look
+ * of another image, in one call if all of them are there. Where several are not the others are not tried, and what
+ * nobody asks for is not fetched again.
+ *
  * The bytes lie in a pool, which images of one thread may share: a look with one of them forgets the look of another
  * (which begins anew when it is read again). With pool NULL an image has a pool of its own. An empty pool has no bytes
  * until those of another one are lent to it: so images can go from one thread to another, and each thread has one pool.
  */
 #define DT_IMAGE_LIMIT ((size_t)80 << 20) /* 500,000 frames need 45, 10,000 threads 60 */
+#define DT_IMAGE_TRAIL ((size_t)128)      /* a first look at an ordinary process asks for 30 */
 #define DT_IMAGE_PAGE  ((size_t)1024)     /* a part of the kernel's page: what is not asked for costs time too */
 struct dt_image_pool;
 int dt_mem_open_image(struct dt_mem *base, struct dt_image_pool *pool, struct dt_mem **image);
@@ -116,6 +122,8 @@ void dt_image_pool_lend(struct dt_image_pool *empty, struct dt_image_pool *from)
 void dt_image_pool_part(struct dt_image_pool *empty);
 void dt_image_begin(struct dt_mem *image);
 void dt_image_prefetch(struct dt_mem *image);
+void dt_image_lead(struct dt_mem *image);
+void dt_image_follow(struct dt_mem *image);
 bool dt_image_prefetch_and(struct dt_mem *image, const struct dt_range *last, size_t count);
 
 /* The bytes themselves, where they are here and lie in one page: good until the next look begins. NULL: they have to be

@@ -84,6 +84,17 @@ uint64_t dt_proc_image_parse(const char *text, size_t length)
 	return scan_skip(&scan, 7) ? dt_hash64(from, (size_t)(scan.at - from), hash) : 0;
 }
 
+int dt_proc_stat_image(const struct dt_proc *proc, struct dt_proc_info *info, uint64_t *program)
+{
+	char text[1024];
+	ssize_t length = dt_proc_read(proc, "stat", text, sizeof(text));
+
+	if (length < 0)
+		return (int)length;
+	*program = dt_proc_image_parse(text, (size_t)length);
+	return dt_proc_info_parse(text, (size_t)length, info);
+}
+
 static ssize_t read_stat(int pid, char *text, size_t size)
 {
 	char name[32];

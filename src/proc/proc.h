@@ -180,6 +180,8 @@ int dt_proc_glance(int pid, struct dt_proc_info *info);
  * known); of all that may not be read it is the same. From the text of a stat file. */
 uint64_t dt_proc_image_parse(const char *text, size_t length);
 uint64_t dt_proc_image(int pid);
+/* That and the rest of what the stat file knows, of one reading. */
+int dt_proc_stat_image(const struct dt_proc *proc, struct dt_proc_info *info, uint64_t *program);
 /* Seconds since it began. */
 double dt_proc_age(const struct dt_proc_info *info);
 

@@ -141,11 +141,12 @@ static void sleep_until(struct dt_watcher *w, uint64_t when)
 	pthread_mutex_unlock(&w->mutex);
 }
 
+/* It sleeps by then or sees what it is called for, and who is woken finds the mutex free. */
 static void call(struct dt_watcher *w)
 {
 	pthread_mutex_lock(&w->mutex);
-	pthread_cond_signal(&w->called);
 	pthread_mutex_unlock(&w->mutex);
+	pthread_cond_signal(&w->called);
 }
 
 /* Up to when time counts as told where nobody was looked at until now. If nobody was because a process had ended

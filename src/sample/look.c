@@ -20,11 +20,15 @@ int dt_look_once(struct dt_sampler *s)
 	start = dt_clock_ns();
 	if (s->warm)
 		dt_image_prefetch(s->image);
+	else
+		dt_image_follow(s->image);
 	rc = dt_walk_all(s->image, s->python, s->codes, s->threads, arena, &s->look.walk);
 	if (rc == 0 && s->extra)
 		rc = s->extra(s->context, s->image, &s->look.walk, arena);
 	s->look.window_ns = dt_clock_ns() - start;
 	s->look.looks++;
+	if (rc == 0 && !s->warm)
+		dt_image_lead(s->image);
 	s->warm = s->warm || rc == 0;
 	if (rc == 0 && s->python->layout.thread.native_thread_id == DT_ABSENT)
 		dt_tids_learn(s->tids, s->image, &s->look.walk);

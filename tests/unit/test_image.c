@@ -288,6 +288,96 @@ static void test_limit(void **state)
 }
 
 /* An image with an empty pool reads with the bytes of whoever it is lent to, and never sees what is left there. */
+/* Reads every other page of so many with one image, and has another one of the pool follow it. */
+static struct dt_mem *lead(struct world *world, struct dt_mem *base, struct dt_image_pool *pool, size_t pages)
+{
+	struct dt_mem *own = world->image, *follower;
+
+	assert_int_equal(dt_mem_open_image(world->base, pool, &world->image), 0);
+	assert_int_equal(dt_mem_open_image(base, pool, &follower), 0);
+	dt_image_begin(world->image);
+	for (size_t i = pages; i-- > 0;)
+		read_page(world, 2 * i);
+	dt_image_lead(world->image);
+	dt_mem_free(world->image);
+	world->image = own;
+	dt_image_begin(follower);
+	dt_image_follow(follower);
+	return follower;
+}
+
+/* What the first look of one image asks for comes to that of the next one in one call, and not again if nobody asks. */
+static void test_follow(void **state)
+{
+	struct world *world = *state;
+	struct dt_image_pool *pool = dt_image_pool_new();
+	struct dt_mem *own = world->image;
+	uint64_t before = calls(world);
+
+	world->image = lead(world, world->base, pool, 20);
+	assert_int_equal(calls(world), before + 20 + 1);
+	for (size_t i = 0; i < 5; i++)
+		read_page(world, 2 * i);
+	assert_int_equal(calls(world), before + 20 + 1);
+	dt_image_begin(world->image);
+	dt_image_prefetch(world->image);
+	before = calls(world);
+	read_page(world, 2 * 4);
+	assert_int_equal(calls(world), before);
+	read_page(world, 2 * 5);
+	assert_int_equal(calls(world), before + 1);
+	dt_mem_free(world->image);
+	world->image = own;
+	dt_image_pool_free(pool);
+}
+
+/* Contents are never carried over, and no more addresses than fit. */
+static void test_follow_is_bounded(void **state)
+{
+	struct world *world = *state;
+	struct dt_image_pool *pool = dt_image_pool_new();
+	struct dt_mem *own = world->image;
+	uint64_t before;
+
+	world->image = lead(world, world->base, pool, DT_IMAGE_TRAIL + 50);
+	assert_int_equal(dt_mem_stats(world->image).bytes, DT_IMAGE_TRAIL * PAGE);
+	world->data[2 * 100 * PAGE + 9]++; /* one of those that were read first */
+	dt_image_begin(world->image);
+	dt_image_follow(world->image);
+	before = calls(world);
+	read_page(world, 2 * 100);
+	assert_int_equal(calls(world), before);
+	dt_mem_free(world->image);
+	world->image = own;
+	dt_image_pool_free(pool);
+}
+
+/* Where the process is another one, the pages of the last one are soon given up, and none counts as missing for that.
+ */
+static void test_follow_in_vain(void **state)
+{
+	struct world *world = *state;
+	struct dt_image_pool *pool = dt_image_pool_new();
+	const struct dt_recorded_range there[] = {{BASE + 2 * PAGE, world->data + 2 * PAGE, PAGE},
+						  {BASE + 2 * 60 * PAGE, world->data + 2 * 60 * PAGE, PAGE}};
+	struct dt_mem *base, *follower;
+	uint64_t before;
+	uint8_t byte;
+
+	assert_int_equal(dt_mem_open_recorded(there, 2, &base), 0);
+	follower = lead(world, base, pool, 100);
+	assert_true(dt_mem_stats(base).calls < 10);
+	before = dt_mem_stats(base).calls;
+	assert_int_equal(dt_mem_read(follower, BASE + 2 * PAGE + 9, &byte, 1), 0);
+	assert_int_equal(byte, world->data[2 * PAGE + 9]);
+	assert_int_equal(dt_mem_stats(base).calls, before);
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(dt_mem_read(follower, BASE + 2 * i * PAGE, &byte, 1), i == 1 || i == 60 ? 0 : -EFAULT);
+	dt_mem_free(follower);
+	dt_mem_free(base);
+	dt_image_pool_free(pool);
+}
+
 static void test_lent_bytes(void **state)
 {
 	struct world *world = *state;
@@ -329,6 +419,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_lent_bytes, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_follow, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_follow_is_bounded, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_follow_in_vain, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_one_call_per_page, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_copy_holds_until_begin, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_spans, setup, teardown),

@@ -112,7 +112,9 @@ static uint64_t image(const char *code, const char *stack, const char *state, co
 
 static void another_program_lies_elsewhere(void **state)
 {
-	uint64_t first = image("4096", "8192", "1 1 1", "48");
+	uint64_t first = image("4096", "8192", "1 1 1", "48"), both;
+	struct dt_proc_info info;
+	struct dt_proc proc;
 	pid_t pid;
 
 	(void)state;
@@ -131,9 +133,14 @@ static void another_program_lies_elsewhere(void **state)
 	}
 	first = dt_proc_image(pid);
 	assert_true(first && first == dt_proc_image(getpid()));
+	assert_int_equal(dt_proc_open(pid, &proc), 0);
+	assert_int_equal(dt_proc_stat_image(&proc, &info, &both), 0);
+	assert_true(both == first && info.ppid == getpid());
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(dt_proc_image(pid), 0);
+	assert_true(dt_proc_stat_image(&proc, &info, &both) < 0);
+	dt_proc_release(&proc);
 }
 
 static int parse_call(const char *text, struct dt_thread_call *call)
