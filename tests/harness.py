@@ -11,7 +11,8 @@ A test is a function test_*() in tests/integration/test_*.py; tests/run.py runs 
             assert "nap" in out, out
 
 Decorators: each(values) runs a test once per value, limit(seconds) gives it another time limit than 120 s, alone lets
-nothing run beside it, again(reason) allows one second try, which the report shows.
+nothing run beside it, alone_with(group) nothing but the tests of that group, again(reason) allows one second try, which
+the report shows.
 """
 
 import contextlib
@@ -81,6 +82,14 @@ def limit(seconds):
 def alone(test):
     test.alone = True
     return test
+
+
+def alone_with(group):
+    def mark(test):
+        test.alone = group
+        return test
+
+    return mark
 
 
 def again(reason):

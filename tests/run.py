@@ -51,7 +51,7 @@ class Job:
     name: str
     argv: list
     limit: float = DEFAULT_LIMIT
-    alone: bool = False
+    alone: bool | str = False  # or beside those of this name
     again: str = ""
     tap: bool = False
     cases: list = field(default_factory=list)
@@ -289,17 +289,25 @@ class Runner:
         for result in [] if self.stopped else results:
             self.report(result)
 
-    def run_all(self, jobs, width):
+    def run_beside(self, jobs, width):
         with concurrent.futures.ThreadPoolExecutor(width) as pool:
             try:
-                for done in [pool.submit(self.run, job) for job in jobs if not job.alone]:
+                # What may take longest comes first, so that nothing long is left for the end, when others are done.
+                for done in [pool.submit(self.run, job) for job in sorted(jobs, key=lambda job: -job.limit)]:
                     done.result()
             except BaseException:
                 self.stop()  # or leaving the pool would run all that is left
                 raise
+
+    def run_all(self, jobs, width):
+        """Those that may run beside any other, then each group that may run beside its own, then one after the other."""
+        groups = {False: []}
         for job in jobs:
-            if job.alone:
-                self.run(job)
+            groups.setdefault(job.alone, []).append(job)
+        last = groups.pop(True, [])
+        for group in groups.values():
+            self.run_beside(group, width)
+        self.run_beside(last, 1)
 
     def stop(self):
         self.stopped = True

@@ -8,9 +8,9 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import schema
-from harness import DARTER, DEADLINE, SYSTEM, alone, darter, pageless, process_state, skip, target, wait_for
+from harness import DARTER, DEADLINE, SYSTEM, alone_with, darter, pageless, process_state, skip, target, wait_for
 
-# Alone, because such a target costs every other `darter ps` its patience too.
+# Alone with their like, because such a target costs every other `darter ps` its patience too.
 SAID = "its memory has not answered for 5 seconds"
 
 
@@ -21,7 +21,7 @@ def blocked(pid):
     return False
 
 
-@alone
+@alone_with("pages")
 def test_a_page_that_never_comes_is_told():
     with pageless() as stuck, target(SYSTEM, "sleeper.py") as other, ThreadPoolExecutor() as pool:
         single = pool.submit(darter, "dump", stuck.pid, check=1)
@@ -53,7 +53,7 @@ def test_a_page_that_never_comes_is_told():
         assert process_state(stuck.pid) == "S"
 
 
-@alone
+@alone_with("pages")
 def test_every_goes_on_with_the_others():
     with pageless() as stuck, target(SYSTEM, "steps.py") as other:
         words = [DARTER, "dump", "--every", "0.05", str(stuck.pid), str(other.pid)]
@@ -70,7 +70,7 @@ def test_every_goes_on_with_the_others():
         assert process.returncode == 1, told
 
 
-@alone
+@alone_with("pages")
 def test_an_interrupt_ends_the_wait():
     with pageless() as stuck:
         process = subprocess.Popen([DARTER, "dump", str(stuck.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

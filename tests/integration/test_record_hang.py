@@ -7,10 +7,11 @@ import signal
 import time
 
 import schema
-from harness import SYSTEM, TARGETS, alone, darter, each, pageless, process_state, target, wait_for
+from harness import SYSTEM, TARGETS, alone_with, darter, each, pageless, process_state, target, wait_for
 from recordings import Recorder, folder, processes, stacks, wait_recorded
 
-# Alone, because such a target costs every `darter ps` its patience, and a page that does not come is a matter of time.
+# Alone with their like, because such a target costs every `darter ps` its patience, and a page that does not come is a matter of
+# time. They mostly wait.
 
 
 def given_up(pid):
@@ -41,7 +42,7 @@ def lost(errors):
     return int(re.search(r"\blost (\d+)", errors)[1])
 
 
-@alone
+@alone_with("pages")
 @each([[], ["--perch", "off", "--pause", "never"], ["-r", "1000"]])
 def test_the_others_go_on(how):
     with pageless("later") as stuck, target(SYSTEM, "hum.py") as other, folder() as here:
@@ -62,7 +63,7 @@ def test_the_others_go_on(how):
         assert processes(file) == {stuck.pid, other.pid}
 
 
-@alone
+@alone_with("pages")
 def test_one_after_the_other():
     """Each of them costs a thread, and no more."""
     with pageless("later") as first, pageless("later") as second, target(SYSTEM, "hum.py") as other, folder() as here:
@@ -77,7 +78,7 @@ def test_one_after_the_other():
             recorder.end(check=1)
 
 
-@alone
+@alone_with("pages")
 def test_both_at_once():
     """Whoever goes on with the others finds the second one."""
     with pageless("later") as first, pageless("later") as second, target(SYSTEM, "hum.py") as other, folder() as here:
@@ -94,7 +95,7 @@ def test_both_at_once():
             recorder.end(check=1)
 
 
-@alone
+@alone_with("pages")
 def test_the_only_process():
     """What was recorded before is kept."""
     with pageless("later") as stuck, folder() as here:
@@ -111,7 +112,7 @@ def test_the_only_process():
         assert "nap" in darter("report", "--idle", "-f", "folded", file, check=0).stdout
 
 
-@alone
+@alone_with("pages")
 def test_it_goes_while_the_recording_ends():
     """Nobody was told before: the end does not wait for long, and tells."""
     with pageless("later") as stuck, target(SYSTEM, "hum.py") as other, folder() as here:
@@ -126,7 +127,7 @@ def test_it_goes_while_the_recording_ends():
         assert spun(file) > 0
 
 
-@alone
+@alone_with("pages")
 def test_it_goes_in_a_rotation():
     with pageless("later") as stuck, target(SYSTEM, "hum.py") as other, folder() as here:
         with Recorder(["--rotate", "1", "-o", "a.darter", stuck.pid, other.pid], here) as recorder:
@@ -140,7 +141,7 @@ def test_it_goes_in_a_rotation():
         assert spun(whole[-2]) > 0, whole
 
 
-@alone
+@alone_with("pages")
 def test_a_program_that_was_started():
     """Its exit code is its own."""
     with pageless(), folder() as here:  # only whether it can be: that is told

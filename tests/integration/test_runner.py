@@ -11,7 +11,7 @@ from harness import ROOT, limit, process_state, wait_for
 
 SAMPLE = '''
 import os, subprocess, sys, time
-from harness import again, alone, each, limit, skip
+from harness import again, alone, alone_with, each, limit, skip, wait_for
 
 def test_good():
     assert True
@@ -44,6 +44,18 @@ def test_second_time():
         open("tried", "w")
         raise AssertionError("unlucky")
 
+def meet(mine, other):
+    open(mine, "w").close()
+    wait_for(lambda: os.path.exists(other), other)
+
+@alone_with("a pair")
+def test_one_of_two():
+    meet("one", "two")
+
+@alone_with("a pair")
+def test_two_of_two():
+    meet("two", "one")
+
 def test_ends_without_a_word():
     os._exit(0)
 
@@ -72,10 +84,11 @@ def test_the_runner_reports_what_happened():
         def verdict(name):
             return told[name].split()[0]
 
-        assert lines[-1] == "5 passed, 5 failed, 1 skipped", done.stdout
+        assert lines[-1] == "7 passed, 5 failed, 1 skipped", done.stdout
         assert done.returncode == 1
         assert verdict("test_good") == verdict("test_each[a]") == verdict("test_leaves_a_daemon") == "ok"
         assert verdict("test_signals_are_as_usual") == "ok"
+        assert verdict("test_one_of_two") == verdict("test_two_of_two") == "ok"
         assert verdict("test_bad") == verdict("test_each[b]") == verdict("test_hangs") == "FAIL"
         assert verdict("test_ends_without_a_word") == verdict("integration/test_broken") == "FAIL"
         assert "no such hardware" in told["test_not_here"] and verdict("test_not_here") == "skip"
