@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import BUILD, FULL, SHAPES, SOME_SHAPES, SYSTEM, TARGETS, USABLE, Python, alone, each, limit, need_program, \
+from harness import BUILD, FULL, SHAPES, SOME_SHAPES, SYSTEM, TARGETS, USABLE, Python, alone_with, each, limit, need_program, \
     need_root, record_figure, size, skip, target, visible
 
 VARIANTS = ["single", "threads", "generators", "coroutines", "churn", "deep", "exceptions", "callbacks",
@@ -80,7 +80,8 @@ def report(name, rows):
     record_figure(name, "\n".join(head + rows))
 
 
-@alone
+# Whose stacks are true does not depend on the load: these run beside each other, but a perch takes a CPU from whoever is beside it.
+@alone_with("hammers")
 @each(SHAPES)
 @limit(7200)
 def test_no_stack_is_a_mixture(python):
@@ -97,7 +98,7 @@ def test_no_stack_is_a_mixture(python):
     report(f"Truth of stacks, {python.label}", rows)
 
 
-@alone
+@alone_with("hammers")
 @each(SHAPES)
 @limit(7200)
 def test_each_way_to_prove_a_stack(python):
@@ -117,7 +118,7 @@ def test_each_way_to_prove_a_stack(python):
     report(f"Truth of stacks by way, {python.label}", rows)
 
 
-@alone
+@alone_with("hammers")
 @each([python for python in SHAPES if python.version >= (3, 12)])
 @limit(7200)
 def test_one_thread_and_two_gils(python):
@@ -131,7 +132,7 @@ def test_one_thread_and_two_gils(python):
     report(f"One thread and two GILs, {python.label}", rows)
 
 
-@alone
+@alone_with("hammers")
 @each([python for python in USABLE if python.threaded])
 @limit(7200)
 def test_threads_that_run_at_the_same_time(python):
@@ -147,7 +148,7 @@ def test_threads_that_run_at_the_same_time(python):
     report(f"Threads at the same time, {python.label}", rows)
 
 
-@alone
+@alone_with("hammers")
 @each([python for python in USABLE if python.version < (3, 7) and python.shared])
 @limit(7200)
 def test_switches_that_nobody_counts(python):
@@ -164,7 +165,7 @@ def test_switches_that_nobody_counts(python):
     report(f"Truth of stacks, stripped, {python.label}", rows)
 
 
-@alone
+@alone_with("hammers")
 @limit(3600)
 def test_without_any_right():
     """No capability: a perch without real-time priority, or a pause."""
@@ -187,7 +188,7 @@ def test_without_any_right():
     report(f"Truth of stacks without rights, {SYSTEM.label}", rows)
 
 
-@alone
+@alone_with("hammers")
 @each(SHAPES)
 @limit(3600)
 def test_code_that_differs_far_inside(python):
@@ -200,7 +201,7 @@ def test_code_that_differs_far_inside(python):
     report(f"Long twins, {python.label}", rows)
 
 
-@alone
+@alone_with("hammers")
 @each(SHAPES)
 @limit(7200)
 def test_threads_made_in_c(python):
@@ -233,7 +234,7 @@ def lender(python):
 LENT = {"busy": "single", "asleep": "releases", "gone": "releases"}
 
 
-@alone
+@alone_with("hammers")
 @each(SOME_SHAPES)
 @each(LENT)
 @limit(7200)
