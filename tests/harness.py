@@ -85,8 +85,9 @@ def alone(test):
 
 
 def alone_with(group):
+    """Figures of the full tier are measured with nothing beside them."""
     def mark(test):
-        test.alone = group
+        test.alone = FULL or group
         return test
 
     return mark
