@@ -133,7 +133,8 @@ static struct collected_thread *add_thread(struct collected_process *process, ui
 	return thread;
 }
 
-/* Puts an open run into the profile, up to the end of the last round; it may go on from there. */
+/* Puts an open run into the profile, up to the end of the last round; it may go on from there. Time of a rest, and CPU
+ * time behind the last look, are of a run even if no look of its own was. */
 static int close_run(struct dt_collector *c, const struct collected_process *process, struct collected_thread *thread)
 {
 	struct dt_profile_run run = {
@@ -151,7 +152,7 @@ static int close_run(struct dt_collector *c, const struct collected_process *pro
 	thread->since_ns = process->now_ns;
 	thread->since_looks = process->looks;
 	thread->cpu_ns = 0;
-	return thread->open && run.samples ? dt_profile_add_run(c->profile, &run) : 0;
+	return thread->open && (run.samples || run.wall_ns || run.cpu_ns) ? dt_profile_add_run(c->profile, &run) : 0;
 }
 
 /* A main thread without a name has the one that threading gives it once it is imported: processes that began at other

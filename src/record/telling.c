@@ -112,7 +112,7 @@ static bool tell_change(struct dt_subject *subject, struct dt_ring *ring, struct
 {
 	size_t depth = thread->fresh && !thread->unseen ? DT_MIN(thread->frame_count, (size_t)DT_PROFILE_DEPTH) : 0;
 	const struct dt_walk_frame *frames = depth ? thread->frames + (thread->frame_count - depth) : NULL;
-	bool same = !thread->fresh && !dt_told_lost(thread);
+	bool same = !thread->fresh && !thread->unseen && !dt_told_lost(thread); /* unseen: it has none */
 	uint8_t flags = dt_told_flags(thread);
 	struct dt_message_change *message;
 

@@ -26,13 +26,14 @@ bool dt_away_has_begun(const struct dt_recorder *r, const struct dt_recorded *su
 /* Who sleeps when the instant comes leaves its CPU to us, and what wakes it then, while we are on our way, puts it on
  * another one, where we find it at work. (Who works at the instant is put aside by it: nobody goes the other way, so
  * that work would be seen for too much of the time, by a point and more where sleep lasts for a millisecond.) What it
- * ran there was booked when we came and it had to go: that is how long it had been there, if it was put on a CPU once
- * since it was last asked for. */
+ * ran there was booked when we came and it had to go: that is how long it had been there. If nothing was booked it only
+ * waited there, and nobody knows since when. One that was put on a CPU no more often than the last look made necessary
+ * has run on since that. */
 bool dt_away_came_late(const struct dt_recorder *r, const struct dt_moment *moment, const struct dt_thread_sched *now)
 {
 	uint64_t ran_ns = now->ran_ns - DT_MIN(r->away.ran_ns, now->ran_ns);
 
-	return moment->seat->since_ns > moment->due_ns + ran_ns;
+	return ran_ns && r->away.slices > r->slices + !r->blocked && moment->seat->since_ns > moment->due_ns + ran_ns;
 }
 
 void dt_away_ran_on(struct dt_recorder *r, const struct dt_recorded *suspect, const struct dt_thread_sched *now)

@@ -476,7 +476,7 @@ static void begin_anew(struct dt_recorder *r)
 {
 	dt_recorder_forget(r);
 	for (size_t i = 0; i < r->count; i++) {
-		r->threads[i].seen = r->threads[i].fresh = false;
+		r->threads[i].seen = r->threads[i].fresh = r->threads[i].torn = false;
 		r->threads[i].frames = NULL;
 		r->threads[i].frame_count = 0;
 	}

@@ -52,6 +52,8 @@ struct dt_crowd {
 struct dt_stay {
 	uint64_t digest;
 	bool sleeps;
+	enum dt_state state; /* in which it was met blocked there; unknown: it never was */
+	const char *call;
 };
 
 struct dt_recorder {

@@ -579,7 +579,9 @@ enum dt_attempt dt_short_look(struct dt_recorder *r, const struct dt_moment *mom
 	if (rc == DT_ATTEMPT_DONE && a.suspect && !a.running &&
 	    dt_away_was(r, a.suspect)) /* it ran, and is asleep now */
 		return lose(r, a.suspect, &a.before, false);
-	if (rc == DT_ATTEMPT_DONE && a.running && dt_away_was(r, a.suspect) && dt_away_came_late(r, moment, &a.before))
+	/* Had another one the GIL meanwhile, it may have waited for that. */
+	if (rc == DT_ATTEMPT_DONE && a.running && is_alone(r, &a) && dt_away_was(r, a.suspect) &&
+	    dt_away_came_late(r, moment, &a.before))
 		return lose(r, a.suspect, &a.before, true);
 	if (rc == DT_ATTEMPT_AWAY && look_at_waking(r, moment, &a) == DT_ATTEMPT_DONE)
 		return DT_ATTEMPT_DONE;

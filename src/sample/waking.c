@@ -30,8 +30,17 @@ static struct dt_stay *stay_of(struct dt_recorder *r, const struct dt_recorded *
 
 void dt_recorded_stays(struct dt_recorder *r, const struct dt_recorded *thread, bool sleeps)
 {
-	if (!thread->unseen)
-		*stay_of(r, thread) = (struct dt_stay){thread->digest[0], sleeps};
+	struct dt_stay *stay = stay_of(r, thread);
+
+	if (thread->unseen)
+		return;
+	if (stay->digest != thread->digest[0])
+		*stay = (struct dt_stay){.digest = thread->digest[0]};
+	stay->sleeps = sleeps;
+	if (!sleeps)
+		return;
+	stay->state = thread->state;
+	stay->call = thread->syscall;
 }
 
 static bool sleeps_here(struct dt_recorder *r, const struct dt_recorded *thread)
@@ -96,11 +105,30 @@ static void ask_holder(struct dt_recorded *thread, const struct dt_seat *seat, u
 	thread->aside += seat && !thread->waits;
 }
 
+/* Who has only just woken is told where it was. If it was never met blocked with this stack, it was as at the last
+ * look; or, if it ran then, it has the stack with which it gave the GIL away, if another one has that now. */
+static void tell_stay(struct dt_recorder *r, struct dt_recorded *thread)
+{
+	const struct dt_stay *stay = stay_of(r, thread);
+	bool before = thread->before != DT_STATE_RUNNING && thread->before != DT_STATE_UNKNOWN;
+
+	thread->syscall = NULL;
+	if (stay->digest == thread->digest[0] && stay->state != DT_STATE_UNKNOWN) {
+		thread->state = stay->state;
+		thread->syscall = stay->call;
+	} else if (!thread->fresh && before) {
+		thread->state = thread->before;
+		thread->syscall = thread->call_before;
+	} else if (!thread->fresh && r->pulse.words.locked == 1 && r->pulse.words.holder != thread->address) {
+		thread->state = DT_STATE_GIL_WAIT;
+	} else {
+		thread->state = DT_STATE_SLEEPING;
+	}
+}
+
 void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const struct dt_seat *seat, uint64_t slices,
 		       bool gil)
 {
-	bool same = !thread->fresh && thread->before != DT_STATE_RUNNING && thread->before != DT_STATE_UNKNOWN;
-
 	if (gil) {
 		ask_holder(thread, seat, slices);
 		return;
@@ -108,6 +136,5 @@ void dt_recorded_ready(struct dt_recorder *r, struct dt_recorded *thread, const 
 	if (!slept(r, thread, seat, slices) || thread->unseen)
 		return;
 	thread->off = true;
-	thread->state = same ? thread->before : DT_STATE_SLEEPING;
-	thread->syscall = same ? thread->call_before : NULL;
+	tell_stay(r, thread);
 }

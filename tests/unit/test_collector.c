@@ -139,6 +139,43 @@ static const char *innermost(const struct fixture *f, uint32_t stack)
 	return dt_profile_text(f->profile, dt_profile_function_at(f->profile, location->function)->name);
 }
 
+/* A part of a rest is still the last look's: it is told though a block was written in between, and no look of that run
+ * came behind it. So is CPU time of a thread that ends there. */
+static void test_a_rest_behind_a_block(void **state)
+{
+	struct fixture *f = *state;
+	struct dt_message_round *rest;
+	uint64_t wall_ns = 0, cpu_ns = 0;
+
+	tell_code(f, 1, "main");
+	tell_code(f, 2, "inner");
+	tell_thread(f, 1, "MainThread");
+	tell_change(f, 1, 2, DT_STATE_RUNNING, NULL);
+	tell_round(f, 0, 10);
+	assert_int_equal(dt_collector_settle(f->collector, false), 0);
+	rest = dt_ring_put(f->ring, sizeof(*rest));
+	*rest = (struct dt_message_round){
+	    .head = head(DT_MESSAGE_ROUND, 0), .to_ns = 15 * MS, .at_ns = 15 * MS, .rest = true};
+	dt_ring_publish(f->ring);
+	told++;
+	assert_true(drain(f, f->ring) > 0);
+	tell_change(f, 1, 1, DT_STATE_RUNNING, NULL);
+	tell_round(f, 0, 20);
+	assert_int_equal(dt_collector_settle(f->collector, false), 0);
+	tell_spent(f, 1, 3 * MS);
+	*(struct dt_message *)dt_ring_put(f->ring, sizeof(struct dt_message)) = head(DT_MESSAGE_GONE, 1);
+	tell_round(f, 0, 30);
+	for (size_t i = 0; i < dt_profile_counts(f->profile).runs; i++) {
+		wall_ns += run_at(f, i)->wall_ns;
+		cpu_ns += run_at(f, i)->cpu_ns;
+	}
+	assert_int_equal(wall_ns, 20 * MS);
+	assert_int_equal(cpu_ns, 3 * MS);
+	assert_string_equal(innermost(f, run_at(f, 0)->stack), "inner");
+	assert_int_equal(
+	    run_at(f, 0)->wall_ns + (run_at(f, 1)->stack == run_at(f, 0)->stack ? run_at(f, 1)->wall_ns : 0), 15 * MS);
+}
+
 static void test_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -465,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_rounds_of_two_rings, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_runs, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_a_rest_behind_a_block, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_settled, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_cpu_time_of_one_that_waits, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_cpu_time, set_up, tear_down),

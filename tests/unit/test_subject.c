@@ -189,6 +189,26 @@ static void test_lost(void **state)
 	assert_string_equal(dt_profile_text(f->profile, dt_profile_function_at(f->profile, 2)->name), "another");
 }
 
+/* One that was seen, and is unseen now though nothing of its stack is new: it has none from then on. */
+static void test_unseen_and_not_fresh(void **state)
+{
+	struct fixture *f = *state;
+
+	look_fresh(f);
+	assert_true(tell(f));
+	look_same(f);
+	f->threads[0].unseen = true;
+	f->threads[0].frame_count = 0;
+	assert_true(tell(f));
+	look_fresh(f);
+	assert_true(tell(f));
+	collect(f);
+	assert_int_equal(dt_collector_settle(f->collector, true), 0);
+	assert_int_equal(time_of(f, 1, true, 0), 20 * MS);
+	assert_int_equal(time_of(f, 1, false, DT_RUN_UNSEEN), 10 * MS);
+	assert_int_equal(time_of(f, 2, true, 0), 30 * MS);
+}
+
 static uint64_t spent_by(const struct fixture *f, uint32_t thread)
 {
 	const struct dt_profile_run *runs = dt_profile_runs(f->profile);
@@ -600,6 +620,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_names_of_new_threads, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_unseen_and_not_fresh, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_unseen, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lost_spent, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_few, set_up, tear_down),

@@ -61,9 +61,10 @@ static void test_a_wait_from_before(void **state)
 }
 
 /* It ran on another CPU when it was first asked for, with 40 ms booked, and we came there 90 us after the moment. */
-static bool came_late(uint64_t ran_ns)
+static bool came_late(uint64_t ran_ns, uint64_t slices, bool blocked)
 {
-	const struct dt_recorder recorder = {.away = {.address = 1, .slices = 7, .ran_ns = 40 * MS}};
+	const struct dt_recorder recorder = {
+	    .slices = slices, .blocked = blocked, .away = {.address = 1, .slices = 7, .ran_ns = 40 * MS}};
 	const struct dt_seat seat = {.kind = DT_SEAT_FIFO, .since_ns = 100 * MS + 90000};
 	const struct dt_moment moment = {.seat = &seat, .due_ns = 100 * MS};
 	const struct dt_thread_sched now = {.ran_ns = ran_ns, .slices = 7};
@@ -75,11 +76,15 @@ static bool came_late(uint64_t ran_ns)
 static void test_who_was_woken_behind_the_moment(void **state)
 {
 	(void)state;
-	assert_true(came_late(40 * MS + 30000));
-	assert_true(came_late(40 * MS));
-	assert_false(came_late(40 * MS + 90000));
-	assert_false(came_late(43 * MS));
-	assert_true(came_late(0)); /* the account of another one: it says nothing */
+	assert_true(came_late(40 * MS + 30000, 6, true));
+	assert_true(came_late(40 * MS + 30000, 5, false));
+	assert_false(came_late(40 * MS + 90000, 6, true));
+	assert_false(came_late(43 * MS, 6, true));
+	/* We had put it aside, and it went on: its time may have been booked in between. */
+	assert_false(came_late(40 * MS + 30000, 6, false));
+	/* It waited for that CPU, or it is the account of another one. */
+	assert_false(came_late(40 * MS, 6, true));
+	assert_false(came_late(0, 6, true));
 }
 
 int main(void)
