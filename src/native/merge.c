@@ -71,13 +71,18 @@ static bool counts_fit(const struct dt_merge *merge, size_t *skipped)
 {
 	bool leaf = merge->native_count && merge->natives[0].loop;
 	size_t loops = 0;
+	bool maybe = false;
 
-	for (size_t i = 0; i < merge->native_count; i++)
+	for (size_t i = 0; i < merge->native_count; i++) {
 		loops += merge->natives[i].loop;
+		maybe = maybe || merge->natives[i].maybe;
+	}
 	*skipped = merge->whole && leaf && loops == merge->row_count + 1;
 	if (merge->whole)
 		return loops == merge->row_count + *skipped;
-	return !merge->row_count ? !loops : loops && !leaf && loops <= merge->row_count;
+	if (!loops) /* the walk has not come to the innermost call */
+		return !merge->row_count || !maybe;
+	return !leaf && loops <= merge->row_count;
 }
 
 static void put_native(struct work *w, size_t native)

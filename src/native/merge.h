@@ -19,6 +19,7 @@
 struct dt_merge_native {
 	uint64_t sp; /* rising; the frame reaches up to that of the next one */
 	bool loop;   /* it is in the interpreter's loop, by its symbol */
+	bool maybe;  /* it may be: it is in the interpreter, and has no symbol */
 };
 
 /* Python frames that one call of the loop runs, innermost first. */

@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include "base/util.h"
+#include "native/unwind_frame.h"
 
 /* aarch64: the signature of a return address, or a tag, is above these. */
 #define ADDRESS_BITS 48
@@ -170,6 +171,8 @@ static enum dt_unwind_end step_row(const struct dt_unwinder *unwinder, struct dt
 	struct dt_unwind_cursor next = {.signals = cursor->signals, .called = !(row->marks & DT_CFI_SIGNAL)};
 	enum dt_unwind_end end;
 
+	if (needs_fp(row) && !registers->has_fp)
+		cursor->registers.has_fp = dt_unwind_frame_pointer(unwinder, cursor, &cursor->registers.fp);
 	if (needs_fp(row) && !registers->has_fp)
 		return DT_UNWIND_NO_RULE;
 	end = find_cfa(unwinder, registers, row, &next.registers.sp);

@@ -35,6 +35,7 @@ typedef bool dt_unwind_find_fn(void *context, uint64_t address, struct dt_unwind
 struct dt_unwinder {
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
 	struct dt_mem *mem;
+	struct dt_mem *code; /* to read instructions from; NULL: not to be had. See unwind_frame.h */
 	dt_unwind_find_fn *find;
 	void *context;
 };

@@ -8,8 +8,8 @@
 
 #define MOST 64
 
-/* A stack as it was made, from the leaf outwards: "c" a C frame, "L" the loop, "p" a Python frame that it runs, behind
- * it. */
+/* A stack as it was made, from the leaf outwards: "c" a C frame, "m" one that may be the loop for all that is known of
+ * it, "L" the loop, "p" a Python frame that it runs, behind it. */
 struct made {
 	struct dt_merge_native natives[MOST];
 	struct dt_merge_row rows[MOST];
@@ -33,7 +33,7 @@ static void make(struct made *made, const char *text, bool places)
 			made->expected_count++;
 			continue;
 		}
-		made->natives[native] = (struct dt_merge_native){.sp = sp, .loop = *at == 'L'};
+		made->natives[native] = (struct dt_merge_native){.sp = sp, .loop = *at == 'L', .maybe = *at == 'm'};
 		if (*at == 'L')
 			made->rows[made->merge.row_count++] = (struct dt_merge_row){.place = places ? sp + 8 : 0};
 		else
@@ -164,7 +164,9 @@ static void a_stack_that_was_cut_keeps_its_inner_part(void **state)
 		assert_string_equal(text, "ccpcpp");
 	}
 	/* All that is known of it was called by the innermost row, as far as the symbols tell; the place is sure. */
-	assert_int_equal(cut("ccLpcLppccc", false, 2, text), DT_MERGED_LEAF);
+	assert_int_equal(cut("ccLpcLppccc", false, 2, text), DT_MERGED_INNER);
+	assert_string_equal(text, "ccppp");
+	assert_int_equal(cut("cmLpcLppccc", false, 2, text), DT_MERGED_LEAF);
 	assert_string_equal(text, "ccppp");
 	assert_int_equal(cut("ccLpcLppccc", true, 2, text), DT_MERGED_INNER);
 	assert_string_equal(text, "ccppp");
