@@ -30,6 +30,8 @@ struct dt_walk_frame {
 	const struct dt_code *code;
 	uint64_t address; /* of the frame */
 	uint64_t ip;      /* as found in memory */
+	uint64_t place; /* on the C stack, in the call of the interpreter's loop that runs it, if it is an entry; 0: not
+			   known (up to 3.10, and in 3.11 before dt_walk_places()) */
 	uint32_t line;
 	bool entry;
 };
@@ -118,6 +120,10 @@ int dt_walk_pulse(struct dt_mem *mem, const struct dt_python *python, const stru
  * -EFAULT, -ENOMEM. */
 int dt_walk_one(struct dt_mem *mem, const struct dt_python *python, struct dt_code_cache *codes, struct dt_arena *arena,
 		struct dt_budget *budget, struct dt_walk_thread *thread);
+
+/* Fills in the places of the entries of 3.11, which are found by another way than the frames. Nothing is changed where
+ * the two do not fit, or of other versions. */
+void dt_walk_places(struct dt_mem *mem, const struct dt_python *python, struct dt_walk_thread *thread);
 
 /* Where a thread that enters Python has a C frame which is made current before it is filled in: the frames from the one
  * before it on, which are those that the thread had until then. Fills thread like dt_walk_all, from thread->address on;

@@ -194,6 +194,7 @@ static int show(struct chain *chain, uint64_t address, const struct raw_frame *r
 	frame->ip = layout->frame.owner == DT_ABSENT ? (uint64_t)(int64_t)raw->lasti : raw->ip;
 	frame->line = line_at(layout, code, offset);
 	frame->entry = raw->is_entry;
+	frame->place = 0;
 	chain->count++;
 	return 0;
 }
@@ -292,8 +293,10 @@ static int follow(struct dt_mem *mem, const struct dt_layout *layout, struct dt_
 			mark = true;
 			if (!thread->c_stack && chain.count)
 				thread->c_stack = address;
-			if (chain.count)
+			if (chain.count && !chain.frames[chain.count - 1].entry) {
 				chain.frames[chain.count - 1].entry = true;
+				chain.frames[chain.count - 1].place = address;
+			}
 		} else {
 			rc = show(&chain, address, &raw);
 			if (rc == -ENOMEM)
