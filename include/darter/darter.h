@@ -63,12 +63,22 @@ enum dt_pause {
 	DT_PAUSE_ALWAYS, /* stop it rather than borrow its CPU; for recordings */
 };
 
+/* Which frames of C, C++, Rust, ... are shown between those of Python. */
+enum dt_native {
+	DT_NATIVE_NONE,
+	DT_NATIVE_USUAL, /* all but what the interpreter itself does to make a call */
+	DT_NATIVE_LEAF,  /* of those, what the innermost Python function has called */
+	DT_NATIVE_ALL,
+};
+
 /* While a compressed core file is decompressed, after each part: `done` of its `whole` bytes have been read. */
 typedef void dt_progress_fn(void *context, uint64_t done, uint64_t whole);
 
 struct dt_options {
 	enum dt_pause pause;
 	bool no_perch;            /* do not borrow the CPU of the running thread (rungs 1 and 2) */
+	enum dt_native native;    /* C frames as well, and threads without Python; whoever runs is stopped for a moment,
+				     not who is in a system call. Not of a core yet */
 	bool no_names;            /* leave thread names out */
 	bool source;              /* add the source line of the innermost frame of each thread */
 	dt_progress_fn *progress; /* called by dt_open_core(); may be NULL */
@@ -94,12 +104,14 @@ enum dt_proof {
 };
 
 struct dt_frame {
-	const char *name;    /* qualified where Python keeps that (3.11+) */
-	const char *file;    /* as the code object has it, unshortened */
+	const char *name; /* qualified where Python keeps that (3.11+); of C NULL if it is not known */
+	const char *file; /* as the code object has it, unshortened; of C the program or library, "" if there is none */
 	const char *source;  /* the line's text without indentation; NULL: not to be had, or not the one that runs */
 	uint32_t line;       /* 0: the code has no line there */
 	uint32_t first_line; /* of the function */
 	bool entry;          /* C called into Python here */
+	bool native;         /* of C, C++, Rust, ...: no line is known */
+	uint64_t address;    /* of C: where in the file, as its own tables count */
 };
 
 struct dt_thread {
@@ -114,7 +126,9 @@ struct dt_thread {
 	bool main;           /* the interpreter's main thread */
 	bool gc;             /* it runs while garbage is collected: by itself, or by one that waits in a finalizer */
 	bool torn;           /* its stack could not be proven: frames were left out */
-	bool faulting;       /* of a core file: the thread that got the signal */
+	bool foreign;        /* a thread that Python does not know: all its frames are of C */
+	const char *native_missing; /* if C frames were asked for: why they are not there, or not all; NULL: they are */
+	bool faulting;              /* of a core file: the thread that got the signal */
 	enum dt_proof proof;
 	const struct dt_frame *frames; /* innermost first */
 	size_t frame_count;

@@ -22,6 +22,8 @@ struct registers {
 	uint64_t x[31], sp, pc, pstate;
 };
 
+_Static_assert(sizeof(struct registers) <= DT_REGISTERS_SIZE, "registers");
+
 #ifdef __aarch64__
 _Static_assert(sizeof(elf_gregset_t) == sizeof(struct registers), "registers");
 #endif
@@ -31,7 +33,8 @@ static void read_registers(const uint8_t *bytes, struct dt_registers *registers)
 	struct registers r;
 
 	memcpy(&r, bytes, sizeof(r));
-	*registers = (struct dt_registers){.pc = r.pc, .sp = r.sp, .number = -1};
+	*registers = (struct dt_registers){
+	    .pc = r.pc, .sp = r.sp, .fp = r.x[29], .lr = r.x[30], .has_lr = true, .number = -1};
 	memcpy(registers->args, r.x, sizeof(registers->args));
 }
 

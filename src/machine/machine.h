@@ -10,9 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the registers of a thread in a core file tell. */
+#define DT_REGISTERS_SIZE 512
+
+/* What the registers of a thread tell that is stopped, or in a core file. */
 struct dt_registers {
 	uint64_t pc, sp;
+	uint64_t fp; /* rbp, x29 */
+	uint64_t lr; /* x30 */
+	bool has_lr;
 	bool call_known;  /* number is right; else a note of its own tells, or nothing does */
 	int64_t number;   /* of the system call; negative: in none */
 	uint64_t args[6]; /* of that call */
@@ -24,8 +29,8 @@ struct dt_machine {
 	const char *name;
 	const char *const *calls; /* names of system calls by number; NULL where there is none */
 	const size_t *call_count;
-	/* The note NT_PRSTATUS: a head that is the same everywhere, then registers. */
-	size_t registers_size;
+	/* The note NT_PRSTATUS: a head that is the same everywhere, then registers. PTRACE_GETREGSET gives the same. */
+	size_t registers_size; /* DT_REGISTERS_SIZE at most */
 	void (*registers)(const uint8_t *bytes, struct dt_registers *registers);
 	/* Notes of the owner "LINUX" that each thread may have; 0: no such. */
 	uint32_t pointer_note; /* the thread pointer */

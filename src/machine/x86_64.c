@@ -13,6 +13,8 @@ struct registers {
 	    ss, fs_base, gs_base, ds, es, fs, gs;
 };
 
+_Static_assert(sizeof(struct registers) <= DT_REGISTERS_SIZE, "registers");
+
 #ifdef __x86_64__
 _Static_assert(sizeof(elf_gregset_t) == sizeof(struct registers), "registers");
 #endif
@@ -25,6 +27,7 @@ static void read_registers(const uint8_t *bytes, struct dt_registers *registers)
 	*registers = (struct dt_registers){
 	    .pc = r.rip,
 	    .sp = r.rsp,
+	    .fp = r.rbp,
 	    .call_known = true,
 	    .number = (int64_t)r.orig_rax,
 	    .args = {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9},

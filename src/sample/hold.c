@@ -52,6 +52,14 @@ bool dt_holds_has(const struct dt_holds *holds, int tid)
 	return false;
 }
 
+const struct dt_registers *dt_holds_registers(const struct dt_holds *holds, int tid)
+{
+	for (size_t i = 0; i < holds->pause_count; i++)
+		if (holds->pauses[i].hold.tid == tid && holds->pauses[i].hold.has_registers)
+			return &holds->pauses[i].hold.registers;
+	return NULL;
+}
+
 int dt_holds_single(const struct dt_holds *holds)
 {
 	if (holds->perched)
@@ -285,6 +293,7 @@ static enum dt_verdict start_all(struct dt_holds *holds, const struct dt_suspect
 {
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct dt_suspect *suspect = &suspects->list[i];
+		dt_pause_ask_fn *ask = dt_suspects_has_gil(suspects, suspect->tid) ? has_gil_still : NULL;
 		struct dt_paused *paused;
 
 		if (!suspect->running || dt_holds_has(holds, suspect->tid))
@@ -293,7 +302,7 @@ static enum dt_verdict start_all(struct dt_holds *holds, const struct dt_suspect
 			return DT_HOPELESS;
 		paused = &holds->pauses[holds->pause_count];
 		paused->asked = (struct dt_asked){holds, suspects, suspect->tid};
-		if (dt_pause_start(holds->proc, suspect->tid, has_gil_still, &paused->asked, &paused->hold) < 0)
+		if (dt_pause_start(holds->proc, suspect->tid, ask, &paused->asked, &paused->hold) < 0)
 			return DT_AGAIN;
 		holds->pause_count++;
 	}
@@ -305,7 +314,7 @@ static enum dt_verdict take_by_pause(struct dt_holds *holds, const struct dt_sus
 	enum dt_verdict started, awaited;
 	bool busy;
 
-	if (!all_have_gil(holds, suspects))
+	if (!holds->anybody && !all_have_gil(holds, suspects))
 		return wait_for_gil(holds, suspects);
 	hurry(holds);
 	started = start_all(holds, suspects);
@@ -345,6 +354,8 @@ static uint64_t instruction_of(const struct dt_holds *holds, const struct dt_sus
 /* May the thread be stopped? The thread state that it has attached stands for the GIL. */
 static bool is_firm(struct dt_holds *holds, const struct dt_suspect *suspect)
 {
+	if (holds->anybody)
+		return true;
 	return suspect->runs && mostly_with_gil(holds, suspect->tid);
 }
 
@@ -389,8 +400,8 @@ static enum dt_verdict start_pauses(struct dt_holds *holds, const struct dt_susp
 			return DT_HOPELESS;
 		holds->pauses[n].attached = (struct dt_attached){
 		    .live = holds->live, .state = suspect->runs + holds->python->layout.thread.state};
-		rc = dt_pause_start(holds->proc, suspect->tid, is_attached_still, &holds->pauses[n].attached,
-				    &holds->pauses[n].hold);
+		rc = dt_pause_start(holds->proc, suspect->tid, suspect->runs ? is_attached_still : NULL,
+				    &holds->pauses[n].attached, &holds->pauses[n].hold);
 		if (rc == 0)
 			holds->pause_count++;
 		else if (rc != -EBUSY)

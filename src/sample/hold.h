@@ -55,7 +55,8 @@ struct dt_holds {
 	uint64_t without_gil_ns;                           /* since when */
 	struct dt_met met[DT_MET];                         /* threads that ran, in this look; a ring */
 	size_t met_count;
-	bool insist; /* stop whoever has the GIL, even if it goes in and out of calls: nothing else has helped */
+	bool anybody; /* C stacks are wanted: who runs without the GIL is stopped as well, if in no system call */
+	bool insist;  /* stop whoever has the GIL, even if it goes in and out of calls: nothing else has helped */
 	unsigned loose_waits; /* free-threaded: for threads that run without their thread state, in this look */
 	int tracer;           /* another process that traces the target, 0: none was met */
 	int perched;          /* tid */
@@ -88,6 +89,9 @@ void dt_holds_take_some(struct dt_holds *holds, const struct dt_suspects *suspec
 
 bool dt_holds_any(const struct dt_holds *holds);
 bool dt_holds_has(const struct dt_holds *holds, int tid);
+
+/* Of a thread that is stopped; NULL: it is not. */
+const struct dt_registers *dt_holds_registers(const struct dt_holds *holds, int tid);
 
 /* The one thread that is held, 0 if there are none or several. */
 int dt_holds_single(const struct dt_holds *holds);

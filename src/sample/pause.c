@@ -6,9 +6,11 @@
  */
 #include "sample/pause.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -94,6 +96,19 @@ static int stop(const struct dt_pause_hold *hold)
 	return await_stop(proc, tid, hold->urgent);
 }
 
+/* Where it stands, for who wants to walk its C stack. */
+static void read_registers(struct dt_pause_hold *hold)
+{
+	const struct dt_machine *machine = dt_machine_here();
+	uint8_t bytes[DT_REGISTERS_SIZE];
+	struct iovec place = {bytes, sizeof(bytes)};
+
+	hold->has_registers = ptrace(PTRACE_GETREGSET, hold->tid, (void *)NT_PRSTATUS, &place) == 0 && // NOLINT
+			      place.iov_len == machine->registers_size;
+	if (hold->has_registers)
+		machine->registers(bytes, &hold->registers);
+}
+
 static void *trace(void *context)
 {
 	struct dt_pause_hold *hold = context;
@@ -103,6 +118,8 @@ static void *trace(void *context)
 
 	hold->result = rc;
 	hold->since_ns = stopped_ns;
+	if (rc == 0)
+		read_registers(hold);
 	dt_event_happen(&hold->decided);
 	if (rc < 0)
 		return NULL;

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "base/event.h"
+#include "machine/machine.h"
 #include "proc/proc.h"
 
 #define DT_HOLD_LONG UINT64_MAX /* where it is limited for how long threads may stand: for as long as it takes */
@@ -28,6 +29,8 @@ struct dt_pause_hold {
 	bool urgent;       /* by who has a real-time priority */
 	uint64_t since_ns; /* dt_clock_ns() when it stood, */
 	uint64_t until_ns; /* and when it went on */
+	bool has_registers;
+	struct dt_registers registers; /* as it stands */
 	dt_pause_ask_fn *ask;
 	const void *context;
 	pthread_t tracer;

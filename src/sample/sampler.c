@@ -42,8 +42,9 @@ int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 	s->holds.proc = proc;
 	s->holds.live = live;
 	s->holds.python = python;
-	s->holds.perch_refused = s->options.no_perch;
+	s->holds.perch_refused = s->options.no_perch || s->options.native; /* it tells no registers */
 	s->holds.pause_refused = s->options.pause == DT_PAUSE_NEVER;
+	s->holds.anybody = s->options.native;
 	s->holds.most_ns = DT_HOLD_LONG;
 	for (size_t i = 0; i < DT_COUNT(s->arenas); i++)
 		dt_arena_init(&s->arenas[i], 0);
@@ -114,6 +115,13 @@ static bool untold(const struct dt_sampler *s)
 	return s->suspects.missed || (s->suspects.unknown && !s->suspects.everybody);
 }
 
+static int take_c_stacks(struct dt_sampler *s, bool may_stop)
+{
+	for (size_t i = 0; i < s->look.walk.thread_count; i++)
+		dt_walk_places(s->image, s->python, &s->look.walk.threads[i]);
+	return dt_c_stacks_take(s->proc, s->live, &s->holds, may_stop, &s->arenas[s->current], &s->look.c_stacks);
+}
+
 /* Everything that runs is held: look, and see whether it was worth it. */
 static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 {
@@ -141,6 +149,8 @@ static int look_held(struct dt_sampler *s, enum dt_verdict *verdict)
 		}
 	}
 	rc = dt_look_once(s);
+	if (rc == 0 && s->options.native)
+		rc = take_c_stacks(s, !s->holds.pause_refused);
 	ambiguous = s->ambiguous;
 	if (rc == 0 && stood_still(s))
 		*verdict = DT_PROVEN;
@@ -334,8 +344,11 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 		if (verdict == DT_AGAIN && s->skewed != skewed)
 			i = -1; /* that a look could be proven is no reason to give up sooner */
 	}
-	if (rc == 0 && verdict != DT_PROVEN)
+	if (rc == 0 && verdict != DT_PROVEN) {
 		rc = dt_look_until_agreed(s);
+		if (rc == 0 && s->options.native) /* nothing is held: of those that run there are none */
+			rc = take_c_stacks(s, false);
+	}
 	s->look.tracer = s->holds.tracer;
 	s->look.traced = s->holds.tracer != 0;
 	if (rc == 0 && !s->labelled)

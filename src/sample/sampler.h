@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "python/find.h"
 #include "python/walk.h"
+#include "sample/c_stack.h"
 
 struct dt_sampler;
 
@@ -36,9 +37,10 @@ struct dt_look {
 	unsigned looks;
 	unsigned torn;
 	uint64_t window_ns;
-	bool traced;          /* another tracer has the process: no pause was possible */
-	int tracer;           /* its pid */
-	struct dt_mem *image; /* what was read, for names: valid until the next look */
+	bool traced;                 /* another tracer has the process: no pause was possible */
+	int tracer;                  /* its pid */
+	struct dt_c_stacks c_stacks; /* if the options ask for them */
+	struct dt_mem *image;        /* what was read, for names: valid until the next look */
 };
 
 /* The look lives in the sampler until the next one. DT_EENDED, DT_EAGAIN, DT_EPERMISSION, DT_ERUNTIME. */
