@@ -32,6 +32,20 @@ static int set_no_source(void *options, const char *value, struct dt_error *err)
 	return 0;
 }
 
+static int set_native(void *options, const char *value, struct dt_error *err)
+{
+	enum dt_native *native = &((struct dt_dump_options *)options)->attach.native;
+
+	(void)err;
+	if (value && !strcmp(value, "all"))
+		*native = DT_NATIVE_ALL;
+	else if (value && !strcmp(value, "leaf"))
+		*native = DT_NATIVE_LEAF;
+	else
+		*native = DT_NATIVE_USUAL;
+	return 0;
+}
+
 static int set_pause(void *options, const char *value, struct dt_error *err)
 {
 	(void)err;
@@ -135,6 +149,17 @@ static const struct dt_option table[] = {
      .value = "N",
      .help = "Show the innermost N frames of each thread.",
      .set = set_max_frames},
+    {.letter = 'n',
+     .name = "native",
+     .kind = DT_VALUE_CHOICE,
+     .value = "WHICH",
+     .choices = "all leaf",
+     .optional = true,
+     .help = "Show frames of C, C++, Rust and Cython between those of Python, and threads that have no Python at all. "
+	     "all: those too that only carry calls inside of the interpreter. leaf: only what the innermost Python "
+	     "function has called. A thread that runs is stopped while its stack is copied, one after the other; one "
+	     "that is in a system call is not.",
+     .set = set_native},
     {.name = "no-source", .help = "Leave the line of source code out.", .set = set_no_source},
     {.name = "pause",
      .kind = DT_VALUE_CHOICE,

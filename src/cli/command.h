@@ -28,9 +28,10 @@ struct dt_option {
 	const char *help;                                                   /* one sentence */
 	int (*set)(void *options, const char *value, struct dt_error *err); /* value is NULL for a switch */
 	enum dt_value_kind kind;
-	char letter;  /* 0: none */
-	bool hidden;  /* an alias kept for habit */
-	bool several; /* each value counts; else a second value is refused */
+	char letter;   /* 0: none */
+	bool hidden;   /* an alias kept for habit */
+	bool several;  /* each value counts; else a second value is refused */
+	bool optional; /* a value is only what follows "=", and set() is given NULL where there is none */
 };
 
 struct dt_example {

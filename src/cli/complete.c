@@ -83,8 +83,11 @@ static void bash_value(FILE *out, const struct dt_command *command, const struct
 {
 	if (option->kind == DT_VALUE_NONE)
 		return;
-	fprintf(out, "\t%s:--%s", command->name, option->name);
-	if (option->letter)
+	/* Behind "=" alone, if the value may be left out. */
+	fprintf(out, "\t%s:--%s%s", command->name, option->name, option->optional ? "=" : "");
+	if (!option->optional)
+		fprintf(out, "|%s:--%s=", command->name, option->name);
+	if (option->letter && !option->optional)
 		fprintf(out, "|%s:-%c", command->name, option->letter);
 	fputs(")\n\t\t", out);
 	bash_words(out, option->kind, option->choices);
@@ -99,8 +102,8 @@ static void bash(FILE *out)
 	      out);
 	bash_words(out, DT_VALUE_COMMAND, NULL);
 	fputs("\n\t\treturn\n\tfi\n"
-	      "\tif [[ $cur == '=' ]]; then\n\t\tcur=''\n"
-	      "\telif [[ $prev == '=' ]]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
+	      "\tif [[ $cur == '=' ]]; then\n\t\tcur='' prev+='='\n"
+	      "\telif [[ $prev == '=' ]]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}=\n\tfi\n"
 	      "\tcase $command:$prev in\n",
 	      out);
 	for (const struct dt_command *const *command = dt_commands; *command; command++)
@@ -159,8 +162,8 @@ static void zsh_spec(FILE *out, const struct dt_option *option, const char *flag
 	fprintf(out, "%s%s[", flag, option->kind == DT_VALUE_NONE ? "" : ending);
 	quoted(out, option->help, "[]:\\", false);
 	putc(']', out);
-	if (option->kind != DT_VALUE_NONE) {
-		fprintf(out, ":%s:", option->value);
+	if (option->kind != DT_VALUE_NONE && *ending) {
+		fprintf(out, ":%s%s:", option->optional ? ":" : "", option->value);
 		zsh_action(out, option->kind, option->choices);
 	}
 	fputs("' \\\n", out);
@@ -173,10 +176,10 @@ static void zsh_option(FILE *out, const struct dt_command *command, const struct
 	(void)command;
 	if (option->letter) {
 		snprintf(flag, sizeof(flag), "-%c", option->letter);
-		zsh_spec(out, option, flag, "+");
+		zsh_spec(out, option, flag, option->optional ? "" : "+");
 	}
 	snprintf(flag, sizeof(flag), "--%s", option->name);
-	zsh_spec(out, option, flag, "=");
+	zsh_spec(out, option, flag, option->optional ? "=-" : "=");
 }
 
 static void zsh(FILE *out)
@@ -245,7 +248,7 @@ static void fish_option(FILE *out, const struct dt_command *command, const struc
 	fprintf(out, "complete -c darter -n '__fish_seen_subcommand_from %s' -l %s", command->name, option->name);
 	if (option->letter)
 		fprintf(out, " -s %c", option->letter);
-	if (option->kind != DT_VALUE_NONE) {
+	if (option->kind != DT_VALUE_NONE && !option->optional) {
 		fputs(" -x", out);
 		fish_words(out, option->kind, option->choices);
 	}

@@ -61,9 +61,12 @@ static void put_option(FILE *out, const struct dt_option *option, size_t columns
 
 	if (option->hidden)
 		return;
-	length = snprintf(head, sizeof(head), "  %c%c%c --%s%s%s", option->letter ? '-' : ' ',
+	length = snprintf(head, sizeof(head), "  %c%c%c --%s%s%s%s", option->letter ? '-' : ' ',
 			  option->letter ? option->letter : ' ', option->letter ? ',' : ' ', option->name,
-			  option->value ? " " : "", option->value ? option->value : "");
+			  option->optional ? "[="
+			  : option->value  ? " "
+					   : "",
+			  option->value ? option->value : "", option->optional ? "]" : "");
 	fputs(head, out);
 	if (length + 2 > OPTION_COLUMN) {
 		putc('\n', out);

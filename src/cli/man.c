@@ -42,7 +42,9 @@ static void put_options(FILE *out, const struct dt_option *option)
 		if (option->letter)
 			fprintf(out, "*-%c*, ", option->letter);
 		fprintf(out, "*--%s*", option->name);
-		if (option->value)
+		if (option->optional)
+			fprintf(out, "[=_%s_]", option->value);
+		else if (option->value)
 			fprintf(out, " _%s_", option->value);
 		fputs("\n\t", out);
 		put(out, option->help);

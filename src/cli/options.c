@@ -172,7 +172,7 @@ static int parse_long(const struct dt_command *command, struct words *words, voi
 		return dt_fail(err, DT_EUSAGE, "--%s takes no value", option->name);
 	if (!option->set)
 		return DT_PARSE_HELP;
-	if (option->kind != DT_VALUE_NONE && !value) {
+	if (option->kind != DT_VALUE_NONE && !option->optional && !value) {
 		if (words->at + 1 >= words->count)
 			return needs_value(option, 0, err);
 		value = words->list[++words->at];
@@ -194,7 +194,9 @@ static int parse_letters(const struct dt_command *command, struct words *words, 
 				       (unsigned char)letter < 0x80 ? "" : "\\x", letter);
 		if (!option->set)
 			return DT_PARSE_HELP;
-		if (option->kind != DT_VALUE_NONE) {
+		if (option->optional && at[1] == '=') {
+			value = at + 2;
+		} else if (option->kind != DT_VALUE_NONE && !option->optional) {
 			if (at[1])
 				value = at + 1 + (at[1] == '=');
 			else if (words->at + 1 < words->count)
