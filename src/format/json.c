@@ -33,6 +33,8 @@ static void put_frame(struct dt_json *json, const struct dt_frame *frame)
 	dt_json_number(json, "line", frame->line);
 	dt_json_number(json, "first_line", frame->first_line);
 	dt_json_bool(json, "entry", frame->entry);
+	dt_json_bool(json, "native", frame->native);
+	dt_json_number(json, "address", frame->address);
 	dt_json_text(json, "source", frame->source);
 	dt_json_object_end(json);
 }
@@ -55,6 +57,8 @@ static void put_thread(struct dt_json *json, const struct dt_thread *thread, siz
 	dt_json_text(json, "proof", dt_proof_name(thread->proof));
 	dt_json_bool(json, "torn", thread->torn);
 	dt_json_bool(json, "faulting", thread->faulting);
+	dt_json_bool(json, "foreign", thread->foreign);
+	dt_json_text(json, "native_missing", thread->native_missing);
 	dt_json_number(json, "frame_count", thread->frame_count);
 	dt_json_array(json, "frames");
 	for (size_t i = 0; i < shown && !ferror(json->out); i++)

@@ -8,9 +8,10 @@
 const char *dt_style_on(const struct dt_render *render, enum dt_style style)
 {
 	static const char *const sequences[] = {
-	    [DT_STYLE_PLAIN] = "",          [DT_STYLE_BOLD] = "\033[1m",     [DT_STYLE_DIM] = "\033[2m",
-	    [DT_STYLE_ID] = "\033[1;33m",   [DT_STYLE_NAME] = "\033[32m",    [DT_STYLE_FILE] = "\033[36m",
-	    [DT_STYLE_BUSY] = "\033[1;32m", [DT_STYLE_BLOCKED] = "\033[31m", [DT_STYLE_NOTE] = "\033[33m",
+	    [DT_STYLE_PLAIN] = "",          [DT_STYLE_BOLD] = "\033[1m",    [DT_STYLE_DIM] = "\033[2m",
+	    [DT_STYLE_ID] = "\033[1;33m",   [DT_STYLE_NAME] = "\033[32m",   [DT_STYLE_FILE] = "\033[36m",
+	    [DT_STYLE_NATIVE] = "\033[35m", [DT_STYLE_BUSY] = "\033[1;32m", [DT_STYLE_BLOCKED] = "\033[31m",
+	    [DT_STYLE_NOTE] = "\033[33m",
 	};
 
 	return render->color ? sequences[style] : "";

@@ -143,6 +143,21 @@ static void put_thread_line(struct writer *w, const struct dt_thread *thread)
 	dt_buf_putc(&w->buf, '\n');
 }
 
+/* "    sha256_update (libcrypto.so.3)"; without a name where it is in the file: "0x12f4 (libcrypto.so.3)". */
+static void put_native(struct writer *w, const struct dt_frame *frame)
+{
+	const char *slash = strrchr(frame->file, '/');
+	const char *file = slash && !w->render->full_names ? slash + 1 : frame->file;
+	char address[32];
+
+	snprintf(address, sizeof(address), "0x%" PRIx64, frame->address);
+	dt_buf_puts(&w->buf, "    ");
+	dt_paint(&w->buf, w->render, DT_STYLE_NATIVE, frame->name ? frame->name : address);
+	dt_buf_puts(&w->buf, " (");
+	dt_paint(&w->buf, w->render, DT_STYLE_FILE, *file ? file : "made at run time");
+	dt_buf_puts(&w->buf, ")\n");
+}
+
 static void put_frame(struct writer *w, const struct dt_frame *frame)
 {
 	const char *file = frame->file ? frame->file : "?";
@@ -177,7 +192,8 @@ static bool same_text(const char *a, const char *b)
 
 static bool same_frame(const struct dt_frame *a, const struct dt_frame *b)
 {
-	return a->line == b->line && same_text(a->name, b->name) && same_text(a->file, b->file);
+	return a->line == b->line && a->address == b->address && same_text(a->name, b->name) &&
+	       same_text(a->file, b->file);
 }
 
 /* Of a stack that kept changing the outer frames are there. None at all of a thread that does not run: its chain of
@@ -206,7 +222,10 @@ static int put_thread(struct writer *w, const struct dt_thread *thread)
 			;
 		if (end - i <= FOLD_ABOVE)
 			end = i + 1;
-		put_frame(w, &thread->frames[i]);
+		if (thread->frames[i].native)
+			put_native(w, &thread->frames[i]);
+		else
+			put_frame(w, &thread->frames[i]);
 		if (end - i > 1)
 			put_remark(w, "the same frame ", end - i - 1, " times more");
 		code = dt_flush(&w->buf, w->out);
@@ -218,6 +237,8 @@ static int put_thread(struct writer *w, const struct dt_thread *thread)
 			   limit + 1 < thread->frame_count ? " frames more" : " frame more");
 	if (thread->torn)
 		put_remark(w, why_torn(w, thread), 0, "");
+	else if (thread->native_missing && (w->render->verbose || thread->foreign))
+		put_remark(w, thread->native_missing, 0, "");
 	else if (!thread->frame_count)
 		put_remark(w, "no Python code", 0, "");
 	return dt_flush(&w->buf, w->out);
@@ -232,7 +253,7 @@ static int shorten_names(struct dt_short_names *names, const struct dt_snapshot 
 		const struct dt_thread *thread = &snapshot->threads[t];
 
 		for (size_t f = 0; f < thread->frame_count && !code; f++) {
-			const char *path = thread->frames[f].file;
+			const char *path = thread->frames[f].native ? NULL : thread->frames[f].file;
 
 			if (path && path != last)
 				code = dt_short_names_add(names, path);

@@ -10,8 +10,9 @@ enum dt_style {
 	DT_STYLE_PLAIN,
 	DT_STYLE_BOLD,
 	DT_STYLE_DIM,
-	DT_STYLE_ID,   /* pids and thread ids */
-	DT_STYLE_NAME, /* functions */
+	DT_STYLE_ID,     /* pids and thread ids */
+	DT_STYLE_NAME,   /* functions */
+	DT_STYLE_NATIVE, /* of C */
 	DT_STYLE_FILE,
 	DT_STYLE_BUSY,    /* running */
 	DT_STYLE_BLOCKED, /* wants to run and may not */

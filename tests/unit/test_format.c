@@ -417,6 +417,57 @@ static void test_names_for_files(void **state)
 	}
 }
 
+/* Frames of C between those of Python, and a thread that has no others. */
+static void test_native(void **state)
+{
+	static const struct dt_frame mixed[] = {
+	    {.name = "sha256_block",
+	     .file = "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+	     .native = true,
+	     .address = 0x29c2f3},
+	    {.file = "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", .native = true, .address = 0x1f},
+	    {.name = "digest", .file = "/srv/app/a/utils.py", .line = 4, .first_line = 1, .entry = true},
+	    {.name = "links::Link<int>::\033[2Jleaf\n", .file = "/tmp/e\033vil\n.so", .native = true, .address = 1},
+	    {.file = "", .native = true, .address = 0x7f0000001000},
+	};
+	static const struct dt_thread both[] = {
+	    {.tid = 5,
+	     .ident = 1,
+	     .name = "MainThread",
+	     .main = true,
+	     .proof = DT_PROOF_PAUSE,
+	     .state = DT_STATE_RUNNING,
+	     .frames = mixed,
+	     .frame_count = DT_COUNT(mixed),
+	     .native_missing = "C frames further out are not known"},
+	    {.tid = 6,
+	     .name = "pool-1",
+	     .foreign = true,
+	     .state = DT_STATE_RUNNING,
+	     .native_missing = "C frames were not seen: it ran, and was not to be stopped"},
+	    {.tid = 7,
+	     .name = "pool-2",
+	     .foreign = true,
+	     .proof = DT_PROOF_STILL,
+	     .state = DT_STATE_SLEEPING,
+	     .syscall = "futex",
+	     .frames = mixed,
+	     .frame_count = 2},
+	};
+	const struct dt_snapshot snapshot = {.pid = 5,
+					     .version_text = "3.12.1",
+					     .command = "python app.py",
+					     .threads = both,
+					     .thread_count = DT_COUNT(both)};
+	struct golden golden;
+
+	(void)state;
+	assert_int_equal(dt_render_text(&snapshot, &plain, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-native.txt");
+	assert_int_equal(dt_render_json(&snapshot, golden_begin(&golden)), 0);
+	golden_end(&golden, "dump-native.json");
+}
+
 static void test_torn(void **state)
 {
 	static const struct {
@@ -493,6 +544,7 @@ int main(void)
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_names_for_files),
+	    cmocka_unit_test(test_native),
 	    cmocka_unit_test(test_torn),
 	    cmocka_unit_test(test_core),
 	};
