@@ -283,6 +283,45 @@ static void test_long_names(void **state)
 	dt_profile_free(profile);
 }
 
+/* A command that has to be cut leaves room for what follows it, or has the line for itself. */
+static void test_first_line(void **state)
+{
+	static const char *const commands[] = {
+	    "/usr/bin/python3 server.py --port 8080 --workers 12 --log /var/log/server.log --config /etc/server.conf",
+	    "python3 -c "
+	    "x=1;import_nothing_and_do_nothing_but_one_word_of_a_hundred_and_more_letters_that_is_never_broken_",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(commands); i++) {
+		struct dt_profile *profile = dt_profile_new();
+		struct dt_profile_process process = {.pid = 1234567, .command = example_string(profile, commands[i])};
+		struct dt_profile_meta meta = {.duration_ns = 12300 * EXAMPLE_MS, .quality = {.samples = 12345}};
+		uint32_t id;
+
+		assert_int_equal(dt_profile_add_process(profile, &process, &id), 0);
+		dt_profile_set_meta(profile, &meta);
+		for (size_t columns = 60; columns <= 200; columns++) {
+			struct golden golden;
+			char *second, *cut;
+
+			render_to(golden_begin(&golden), profile, NULL,
+				  &(struct dt_profile_render){.columns = columns});
+			assert_int_equal(fclose(golden.out), 0);
+			cut = strstr(golden.data, "…)");
+			second = strchr(golden.data, '\n') + 1;
+			if (!strncmp(second - strlen("threads\n"), "threads", strlen("threads")))
+				second += strlen(second);
+			if (!strstr(golden.data, "12,345 samples of 0 threads\n") && cut)
+				fail_msg("%s", golden.data);
+			if (cut && second[0])
+				assert_memory_equal(second, "for 12.3 s: ", strlen("for 12.3 s: "));
+			free(golden.data);
+		}
+		dt_profile_free(profile);
+	}
+}
+
 static void test_units(void **state)
 {
 	static const struct {
@@ -829,6 +868,7 @@ int main(void)
 	    cmocka_unit_test(test_damage),
 	    cmocka_unit_test(test_hostile_meta),
 	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_first_line),
 	    cmocka_unit_test(test_long_names),
 	    cmocka_unit_test(test_units),
 	    cmocka_unit_test(test_full_disk),
