@@ -27,8 +27,8 @@ static int argument(void *options, const char *text, struct dt_error *err)
 	if (!*text)
 		return dt_fail(err, DT_EUSAGE, "an empty text is no name of a file");
 	for (size_t i = 0; i < o->count; i++)
-		if (!strcmp(o->files[i], text))
-			return dt_fail(err, DT_EUSAGE, "'%.400s' is given twice: it would count twice", text);
+		if (!strcmp(text, "-") && !strcmp(o->files[i], text))
+			return dt_fail(err, DT_EUSAGE, "'-' is given twice: stdin can be read only once");
 	grown = reallocarray((void *)o->files, o->count + 1, sizeof(*grown));
 	if (!grown)
 		return dt_fail(err, DT_EMEMORY, "out of memory");

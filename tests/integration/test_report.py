@@ -250,7 +250,7 @@ def total(*files):
 
 
 def test_a_process_that_ends_counts_once():
-    """Two recorders look at it until it ends; and a recording beside its own copy."""
+    """Two recorders look at it until it ends; and a recording beside its own copy, and beside itself."""
     with folder() as here, target(SYSTEM, "hum.py") as program:
         with Recorder(["-o", "a.darter", program.pid], here) as one, Recorder(["-o", "b.darter", program.pid], here) as other:
             for name in ("a.darter", "b.darter"):
@@ -261,12 +261,14 @@ def test_a_process_that_ends_counts_once():
             other.end(0)
         first, second = here / "a.darter", here / "b.darter"
         (here / "copy.darter").write_bytes(first.read_bytes())
-        for again in (second, here / "copy.darter"):
+        for again in (second, here / "copy.darter", first):
             done = darter("report", first, again, check=0)
             assert done.stdout.startswith(f"Recorded process {program.pid} ") and "was recorded twice" in done.stderr, done
             # The threads of a recorder do not begin and end with those of the other one.
             most = max(total(first), total(again))
             assert 0.98 * most <= total(first, again) and total(first, again) < 1.3 * most, (most, total(first, again))
+        same = [darter("report", first, again, check=0) for again in (here / "copy.darter", first)]
+        assert (same[0].stdout, same[0].stderr) == (same[1].stdout, same[1].stderr), same
 
 
 def test_a_title_that_changes():
@@ -329,7 +331,7 @@ def test_json():
     (["a.darter", "--json", "-f", "text"], "--json and -f are two results for stdout"),
     (["a.darter", "--json", "-o", "-"], "--json and -o - are two results for stdout"),
     ([], "which recording?"),
-    (["a.darter", "b.darter", "a.darter"], "'a.darter' is given twice"),
+    (["-", "a.darter", "-"], "'-' is given twice: stdin can be read only once"),
     ([""], "an empty text is no name of a file"),
     (["a.darter", "-f", "xml"], "there is no format 'xml'"),
     (["a.darter", "-o", "a.xyz"], "which format is 'a.xyz' to have?"),
