@@ -163,6 +163,8 @@ bool dt_result_is(const char *path, int fd)
 int dt_result_take(const char *from, int fd, const char *path)
 {
 	dt_auto_free char *real = dt_result_behind(path);
+	struct stat before;
+	int why;
 
 	if (!real)
 		return -errno;
@@ -170,10 +172,16 @@ int dt_result_take(const char *from, int fd, const char *path)
 		return -EINVAL;
 	if (!dt_result_is(from, fd))
 		return -ENOENT;
+	if (fstat(fd, &before) < 0)
+		return -errno;
 	/* Where it may not be set, by who does not own the file, it stays as it is. */
 	if (fchmod(fd, mode_for(real)) < 0 && errno != EPERM)
 		return -errno;
-	return fsync(fd) < 0 || rename(from, real) < 0 ? -errno : 0;
+	if (fsync(fd) == 0 && rename(from, real) == 0)
+		return 0;
+	/* Where it stays it is as private as it was. */
+	why = errno;
+	return fchmod(fd, before.st_mode & 07777) < 0 ? -errno : -why;
 }
 
 static int open_beside(struct dt_result_file *result, struct dt_error *err)
