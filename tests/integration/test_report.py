@@ -56,6 +56,7 @@ def test_what_counts_and_what_is_shown():
         assert functions(file, "--idle", "--main-thread") == functions(file)
         assert "spin" not in functions(file, "--hide", "^spin$") and "main" in functions(file, "--hide", "^spin$")
         assert not {"spin", "main"} & functions(file, "--hide", "^spin$", "--hide", "hum.py:main")
+        assert "spin" not in functions(file, "--hide", "^hum.py:spin$")
         assert "wait_here" in functions(file, "--idle", "--thread-name", "Thread-")
         assert "spin" not in functions(file, "--idle", "--thread-name", "Thread-")
         assert all(path[0].startswith(f"thread {pid} ") for path, _ in stacks(file, "--threads"))
