@@ -204,7 +204,7 @@ def test_files_that_are_no_recordings():
             assert done.returncode in (0, 1) and "damaged" in done.stderr, (place, done)
         done = darter("report", here / "not-there.darter", check=4)
         assert "No such file or directory" in done.stderr
-        assert "cannot be read: Is a directory" in darter("report", here, check=1).stderr
+        assert "cannot be read: Is a directory\n  recordings are files: DIRECTORY/*.darter" in darter("report", here, check=1).stderr
 
 
 def test_one_of_several_that_cannot_be_read():
@@ -343,7 +343,9 @@ def test_json():
 ])
 def test_mistakes(case):
     words, part = case
-    done = darter("report", *words, check=2)
+    # Where something is piped in, who names no file may have meant that.
+    done = darter("report", *words, check=2, wrap=("sh", "-c", 'echo | "$@"', "sh"))
+    assert ("; a file named - is stdin" in done.stderr) == (words == []), done
     assert part in done.stderr and done.stdout == "", done.stderr
 
 
