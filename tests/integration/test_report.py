@@ -115,6 +115,18 @@ def test_a_file_that_is_cut_off():
         assert again.stderr == "" and again.stdout == done.stdout
 
 
+def test_what_stands_behind_the_end():
+    """Nothing is lost, and that is what is said."""
+    with folder() as here:
+        file, _ = recording(here)
+        whole = darter("report", file, check=0)
+        for more in (b"x", os.urandom(200), bytes(200), file.read_bytes()[32:90]):
+            (here / "more.darter").write_bytes(file.read_bytes() + more)
+            done = darter("report", here / "more.darter", check=0)
+            assert "more.darter is whole; what the file has behind its end is no part of it" in done.stderr, done
+            assert done.stdout == whole.stdout and "damaged" not in done.stderr, done
+
+
 def test_a_loss_is_not_forgotten():
     """The figures are of what is left, and a file that was repaired tells what is missing, in each output that tells what it is
     worth."""
