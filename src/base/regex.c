@@ -13,3 +13,13 @@ int dt_regex_compile(const char *text, regex_t *regex, struct dt_error *err)
 	dt_hint(err, "a sign that has a meaning there (. * + ? ( ) [ { | ^ $ \\) stands for itself behind a backslash");
 	return DT_EUSAGE;
 }
+
+int dt_regex_check(const char *text, struct dt_error *err)
+{
+	regex_t regex;
+	int code = dt_regex_compile(text, &regex, err);
+
+	if (code == 0)
+		regfree(&regex);
+	return code;
+}

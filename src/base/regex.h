@@ -10,4 +10,7 @@
  * what is wrong with it. */
 int dt_regex_compile(const char *text, regex_t *regex, struct dt_error *err);
 
+/* The same for who only wants to know whether it is one. */
+int dt_regex_check(const char *text, struct dt_error *err);
+
 #endif

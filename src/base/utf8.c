@@ -195,6 +195,47 @@ void dt_escape_cut(struct dt_buf *buf, const char *text, size_t columns)
 	}
 }
 
+/* Of all that text takes, the columns before `head` and those from `tail` on, with an ellipsis between them. */
+static void put_ends(struct dt_buf *buf, const char *text, size_t head, size_t tail)
+{
+	size_t left = strlen(text), at = 0;
+	bool cut = false, ending = false;
+
+	while (left) {
+		char shown[16];
+		uint32_t code;
+		size_t size = dt_utf8_next(text, left, &code), width;
+
+		escape_one(shown, text, size, code);
+		width = dt_columns(shown);
+		ending |= at >= tail && width; /* what is drawn over a character that is cut goes with it */
+		if (!cut && at + width > head) {
+			cut = true;
+			dt_buf_puts(buf, "…");
+		}
+		if (!cut || ending)
+			dt_buf_puts(buf, shown);
+		at += width;
+		text += size;
+		left -= size;
+	}
+}
+
+void dt_escape_cut_middle(struct dt_buf *buf, const char *text, size_t columns)
+{
+	struct dt_buf whole = DT_BUF_INIT;
+	size_t taken;
+
+	dt_escape(&whole, text);
+	taken = whole.data ? dt_columns(whole.data) : 0;
+	if (taken <= columns)
+		dt_buf_append(buf, whole.data, whole.length);
+	else if (columns)
+		put_ends(buf, text, columns / 2, taken - (columns - 1 - columns / 2));
+	buf->failed |= whole.failed;
+	dt_buf_release(&whole);
+}
+
 void dt_cut(struct dt_buf *buf, const char *text, size_t most)
 {
 	static const char ellipsis[] = "…";

@@ -34,4 +34,7 @@ size_t dt_columns_part(const char *text, size_t length);
 /* Appends escaped text cut to at most `columns` columns, the last of them an ellipsis where something was cut. */
 void dt_escape_cut(struct dt_buf *buf, const char *text, size_t columns);
 
+/* The same, with the ellipsis in the middle: both ends are shown. */
+void dt_escape_cut_middle(struct dt_buf *buf, const char *text, size_t columns);
+
 #endif

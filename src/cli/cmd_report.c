@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/util.h"
@@ -27,8 +28,8 @@ static int argument(void *options, const char *text, struct dt_error *err)
 	if (!*text)
 		return dt_fail(err, DT_EUSAGE, "an empty text is no name of a file");
 	for (size_t i = 0; i < o->count; i++)
-		if (!strcmp(o->files[i], text))
-			return dt_fail(err, DT_EUSAGE, "'%.400s' is given twice: it would count twice", text);
+		if (!strcmp(text, "-") && !strcmp(o->files[i], text))
+			return dt_fail(err, DT_EUSAGE, "'-' is given twice: stdin can be read only once");
 	grown = reallocarray((void *)o->files, o->count + 1, sizeof(*grown));
 	if (!grown)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
@@ -39,17 +40,25 @@ static int argument(void *options, const char *text, struct dt_error *err)
 
 static int open_recording(const char *file, struct dt_error *err)
 {
+	struct stat st;
 	int fd;
 
 	if (!strcmp(file, "-"))
 		return dup(STDIN_FILENO);
 	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		fd = -1;
+		errno = EISDIR;
+	}
 	if (fd >= 0)
 		return fd;
 	dt_fail(err, errno == ENOENT ? DT_ENOTFOUND : DT_ERUNTIME, "'%.400s' cannot be read: %s", file,
 		strerror(errno));
 	if (errno == ENOENT)
 		dt_hint(err, "'darter record -o FILE.darter' makes a recording");
+	else if (errno == EISDIR)
+		dt_hint(err, "recordings are files: DIRECTORY/*.darter are all that are in a directory, shown as one");
 	return -1;
 }
 
@@ -193,7 +202,8 @@ static int check(struct options *o, struct dt_error *err)
 	}
 	if (!o->count) {
 		dt_fail(err, DT_EUSAGE, "which recording? Give the name of a .darter file");
-		dt_hint(err, "'darter record -o FILE.darter' makes one");
+		dt_hint(err, "'darter record -o FILE.darter' makes one%s",
+			isatty(STDIN_FILENO) ? "" : "; a file named - is stdin: 'darter report -'");
 		return DT_EUSAGE;
 	}
 	return json ? dt_output_check(err) : 0;

@@ -313,8 +313,8 @@ static bool add_time(const char **text, double *unit, double *sum)
 int dt_value_seconds(const char *text, double min, double *seconds, struct dt_error *err)
 {
 	double value = 0, unit = HUGE_VAL;
-	const char *rest = text;
-	bool good;
+	bool negative = *text == '-', good;
+	const char *rest = text + negative;
 
 	do
 		good = add_time(&rest, &unit, &value);
@@ -324,7 +324,7 @@ int dt_value_seconds(const char *text, double min, double *seconds, struct dt_er
 		dt_hint(err, "other units stand behind the number: 0.5, 500ms, 10s, 2m, 1h30m");
 		return DT_EUSAGE;
 	}
-	if (value < min || value > 86400 * 366)
+	if (negative || value < min || value > 86400 * 366)
 		return dt_fail(err, DT_EUSAGE, "'%s': from %g s to a year is possible", text, min);
 	*seconds = value;
 	return 0;

@@ -36,6 +36,20 @@ static void report(struct dt_record_run *run, const struct dt_error *err)
 	dt_report(run->common, err);
 }
 
+/* That the data is not where it was to be, also with --quiet: who looks for it before the end has to know. */
+static void __attribute__((format(printf, 2, 3))) complain(struct dt_record_run *run, const char *format, ...)
+{
+	struct dt_error err = {0};
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	dt_fail(&err, DT_ERUNTIME, "%s", text);
+	report(run, &err);
+}
+
 static bool is_recording(const struct dt_record_run *run)
 {
 	return run->command->showing.format->render == NULL;
@@ -53,8 +67,8 @@ static int begin(struct dt_record_run *run, struct dt_data *data, struct dt_reco
 	if (code)
 		dt_data_remove(data);
 	else if (data->full)
-		dt_record_tell(run, "'%.400s' cannot be written now: %s; it is recorded to %s", run->output,
-			       strerror(data->full), data->path);
+		complain(run, "'%.400s' cannot be written now: %s; it is recorded to %s", run->output,
+			 strerror(data->full), data->path);
 	else if (run->common->verbose && !data->final)
 		dt_record_tell(run, "until it ends the recording is in %s", data->path);
 	return code;
@@ -240,9 +254,9 @@ void dt_record_check_disk(struct dt_record_run *run)
 	if (!status.error || (run->moved_ns && now - run->moved_ns < AGAIN_NS))
 		return;
 	if (dt_data_elsewhere(&run->data, run->recording, &err) == 0)
-		dt_record_tell(run, "%s: it goes on in %s", status.error, run->data.path);
+		complain(run, "%s: it goes on in %s", status.error, run->data.path);
 	else if (!run->moved_ns)
-		dt_record_tell(run, "%s, and there is no other place for it; it is kept in memory", status.error);
+		complain(run, "%s, and there is no other place for it; it is kept in memory", status.error);
 	run->moved_ns = now;
 }
 

@@ -34,11 +34,42 @@ static int cannot_write(const char *path, int why, struct dt_error *err)
 	return DT_ERUNTIME;
 }
 
+/* Of the directories that a path goes through, cuts it off behind the first that there is, from its end on. False:
+ * there is none. */
+static bool cut_to_what_is_there(char *folder)
+{
+	struct stat st;
+
+	for (size_t length = strlen(folder); length; length--) {
+		if (folder[length - 1] == '/' || (folder[length] && folder[length] != '/'))
+			continue;
+		folder[length] = '\0';
+		if (stat(folder, &st) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where a directory is to be, or above it, is a file. */
+static bool is_in_a_file(const char *path, struct dt_error *err)
+{
+	dt_auto_free char *folder = strndup(path, folder_length(path));
+	struct stat st;
+
+	if (!folder || !cut_to_what_is_there(folder) || stat(folder, &st) < 0 || S_ISDIR(st.st_mode))
+		return false;
+	dt_fail(err, DT_EUSAGE, "'%.400s' is a file, no directory: nothing can be written in it", folder);
+	dt_hint(err, "give a file in a directory, with '-o FILE'");
+	return true;
+}
+
 static int no_folder(const char *path, struct dt_error *err)
 {
 	struct dt_buf line = DT_BUF_INIT;
 	dt_auto_free char *folder = strndup(path, folder_length(path));
 
+	if (is_in_a_file(path, err))
+		return DT_EUSAGE;
 	dt_fail(err, DT_EUSAGE, "there is no directory '%.400s'", folder ? folder : "");
 	dt_buf_puts(&line, "mkdir -p ");
 	if (folder && dt_shell_quote(&line, folder) && !line.failed)
@@ -163,6 +194,8 @@ bool dt_result_is(const char *path, int fd)
 int dt_result_take(const char *from, int fd, const char *path)
 {
 	dt_auto_free char *real = dt_result_behind(path);
+	struct stat before;
+	int why;
 
 	if (!real)
 		return -errno;
@@ -170,10 +203,16 @@ int dt_result_take(const char *from, int fd, const char *path)
 		return -EINVAL;
 	if (!dt_result_is(from, fd))
 		return -ENOENT;
+	if (fstat(fd, &before) < 0)
+		return -errno;
 	/* Where it may not be set, by who does not own the file, it stays as it is. */
 	if (fchmod(fd, mode_for(real)) < 0 && errno != EPERM)
 		return -errno;
-	return fsync(fd) < 0 || rename(from, real) < 0 ? -errno : 0;
+	if (fsync(fd) == 0 && rename(from, real) == 0)
+		return 0;
+	/* Where it stays it is as private as it was. */
+	why = errno;
+	return fchmod(fd, before.st_mode & 07777) < 0 ? -errno : -why;
 }
 
 static int open_beside(struct dt_result_file *result, struct dt_error *err)

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/regex.h"
 #include "base/util.h"
 #include "cli/options.h"
 
@@ -45,9 +46,13 @@ int dt_select_name(void *options, const char *value, struct dt_error *err)
 {
 	struct dt_selection *selection = selection_of(options);
 	const char **grown;
+	int code;
 
 	if (!*value)
 		return dt_fail(err, DT_EUSAGE, "an empty expression matches everything: use --all");
+	code = dt_regex_check(value, err);
+	if (code)
+		return code;
 	grown = reallocarray(selection->names, selection->name_count + 1, sizeof(*grown));
 	if (!grown)
 		return dt_fail(err, DT_EMEMORY, "out of memory");

@@ -14,16 +14,6 @@ static struct dt_view_options *view_of(void *options)
 	return &((struct dt_showing *)options)->view;
 }
 
-static int check_regex(const char *text, struct dt_error *err)
-{
-	regex_t regex;
-	int code = dt_regex_compile(text, &regex, err);
-
-	if (code == 0)
-		regfree(&regex);
-	return code;
-}
-
 static int set_weight(void *options, enum dt_weight weight, struct dt_error *err)
 {
 	struct dt_view_options *view = view_of(options);
@@ -63,7 +53,7 @@ int dt_show_threads(void *options, const char *value, struct dt_error *err)
 int dt_show_thread_name(void *options, const char *value, struct dt_error *err)
 {
 	view_of(options)->thread_name = value;
-	return check_regex(value, err);
+	return dt_regex_check(value, err);
 }
 
 int dt_show_main_thread(void *options, const char *value, struct dt_error *err)
@@ -84,7 +74,7 @@ int dt_show_hide(void *options, const char *value, struct dt_error *err)
 {
 	struct dt_view_options *view = view_of(options);
 	const char **grown;
-	int code = check_regex(value, err);
+	int code = dt_regex_check(value, err);
 
 	if (code)
 		return code;

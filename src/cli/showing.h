@@ -48,7 +48,8 @@ void dt_showing_release(struct dt_showing *showing);
 	{.name = "main-thread", .help = "Show only main threads.", .set = dt_show_main_thread},                        \
 	{.name = "gc", .help = "Show only what runs during a garbage collection.", .set = dt_show_gc},                 \
 	{.name = "hide", .kind = DT_VALUE_TEXT, .value = "REGEX", .several = true,                                     \
-	 .help = "Leave functions out of stacks whose name, or file:name, matches; may be given several times.",       \
+	 .help = "Leave functions out of stacks whose name, or file:name, matches; the file is as it is shown, its "   \
+		 "name alone or its whole path. May be given several times.",                                         \
 	 .set = dt_show_hide},                                                                                         \
 	{.letter = 'F', .name = "function", .help = "Do not tell the lines of a function apart: show its first.",      \
 	 .set = dt_show_function},                                                                                     \

@@ -88,11 +88,18 @@ static void put_number(struct dt_buf *text, uint64_t number, const char *one, co
 	dt_buf_printf(text, " %s", number == 1 ? one : many);
 }
 
-/* A script behind -c may be of many pages: a line of it is enough where it is shown to people. */
-static void put_command(const struct summary *s, struct dt_buf *text, const char *command)
+/* A script behind -c may be of many pages: where it is shown to people it is cut to what its line has room for. Where
+ * that is little, what follows has a line of its own. */
+static void put_command(const struct summary *s, struct dt_buf *text, const char *command, const struct dt_buf *behind)
 {
-	if (s->render.columns)
-		dt_escape_cut(text, dt_command_program(command), DT_MAX(s->render.columns / 2, (size_t)COMMAND_MIN));
+	size_t before = dt_columns_part(text->data, text->length), columns = s->render.columns, room;
+	size_t taken = before + strlen(")") + dt_columns_part(behind->data, behind->length);
+
+	room = columns > taken ? columns - taken : 0;
+	if (room < COMMAND_MIN)
+		room = DT_MAX(columns, before + strlen(")") + COMMAND_MIN) - before - strlen(")");
+	if (columns)
+		dt_escape_cut(text, dt_command_program(command), room);
 	else
 		dt_escape(text, dt_command_program(command));
 }
@@ -102,8 +109,14 @@ static void put_what(struct summary *s)
 {
 	struct dt_profile_counts counts = dt_profile_counts(s->profile);
 	const struct dt_profile_meta *meta = dt_profile_meta(s->profile);
-	struct dt_buf text = DT_BUF_INIT;
+	struct dt_buf text = DT_BUF_INIT, behind = DT_BUF_INIT;
 
+	dt_buf_puts(&behind, " for ");
+	dt_put_time(&behind, meta->duration_ns);
+	dt_buf_puts(&behind, ": ");
+	put_number(&behind, meta->quality.samples, "sample", "samples");
+	dt_buf_puts(&behind, " of ");
+	put_number(&behind, counts.threads, "thread", "threads");
 	dt_buf_puts(&text, "Recorded ");
 	if (counts.processes == 1) {
 		const struct dt_profile_process *process = dt_profile_process_at(s->profile, 1);
@@ -111,22 +124,18 @@ static void put_what(struct summary *s)
 		dt_buf_printf(&text, "process %" PRId32, process->pid);
 		if (process->command) {
 			dt_buf_puts(&text, " (");
-			put_command(s, &text, dt_profile_text(s->profile, process->command));
+			put_command(s, &text, dt_profile_text(s->profile, process->command), &behind);
 			dt_buf_putc(&text, ')');
 		}
 	} else {
 		put_number(&text, counts.processes, "process", "processes");
 	}
-	dt_buf_puts(&text, " for ");
-	dt_put_time(&text, meta->duration_ns);
-	dt_buf_puts(&text, ": ");
-	put_number(&text, meta->quality.samples, "sample", "samples");
-	dt_buf_puts(&text, " of ");
-	put_number(&text, counts.threads, "thread", "threads");
+	dt_buf_append(&text, behind.data, behind.length);
 	dt_buf_puts(&s->buf, dt_style_on(&s->render, DT_STYLE_BOLD));
 	dt_wrap(&s->buf, text.data, text.length, 0, 0, s->render.columns);
 	dt_buf_printf(&s->buf, "%s\n", dt_style_off(&s->render, DT_STYLE_BOLD));
-	s->buf.failed |= text.failed;
+	s->buf.failed |= text.failed | behind.failed;
+	dt_buf_release(&behind);
 	dt_buf_release(&text);
 }
 

@@ -1,7 +1,8 @@
 /*
  * Tables of the summary. The bar shows both times: full blocks for a function's own, shades up to its total. On a
  * narrow terminal the times go, then the bar, then the share of the total. Where a name has no room the directories of
- * its file go, then the end of the file, then that of the name; the line stays, which tells one function from another,
+ * its file go, then the bar gets shorter, then the middle of the file goes, down to what most files are called, then
+ * that of the name: names that begin alike differ at their ends. The line stays, which tells one function from another,
  * and the process of a thread, which tells that from another.
  */
 #include <inttypes.h>
@@ -16,7 +17,8 @@
 #define SHARE_WIDTH   6 /* "100.0%" */
 #define TIME_WIDTH    8
 #define NAME_MIN      8  /* of a function */
-#define FILE_MIN      6  /* of its file */
+#define FILE_MIN      12 /* of its file */
+#define BAR_MIN       4  /* a shorter one shows nothing */
 #define PROCESS_SHOWN 80 /* bytes of its number and command line, unless names are full */
 
 /* Shares of the whole from which on a bar is red and yellow. */
@@ -125,12 +127,17 @@ static void put_bar(struct dt_buf *buf, const struct dt_render *render, enum dt_
 static void put_cut(struct dt_buf *buf, const struct dt_render *render, enum dt_style style, const char *text,
 		    size_t columns)
 {
-	struct dt_buf cut = DT_BUF_INIT;
+	dt_buf_puts(buf, dt_style_on(render, style));
+	dt_escape_cut(buf, text, columns);
+	dt_buf_puts(buf, dt_style_off(render, style));
+}
 
-	dt_escape_cut(&cut, text, columns);
-	dt_buf_printf(buf, "%s%s%s", dt_style_on(render, style), cut.data, dt_style_off(render, style));
-	buf->failed |= cut.failed;
-	dt_buf_release(&cut);
+static void put_cut_middle(struct dt_buf *buf, const struct dt_render *render, enum dt_style style, const char *text,
+			   size_t columns)
+{
+	dt_buf_puts(buf, dt_style_on(render, style));
+	dt_escape_cut_middle(buf, text, columns);
+	dt_buf_puts(buf, dt_style_off(render, style));
 }
 
 static size_t escaped_columns(struct dt_buf *buf, const char *text)
@@ -145,30 +152,93 @@ static size_t escaped_columns(struct dt_buf *buf, const char *text)
 	return columns;
 }
 
-/* "name (file.py:12)". */
-static void put_function(struct dt_buf *buf, const struct dt_render *render, const char *name, const char *file,
-			 uint32_t line, size_t columns)
+static const char *base_name(const char *file)
 {
-	size_t name_columns = escaped_columns(buf, name), file_columns, least, rest, room;
-	char number[16] = "";
+	const char *slash = strrchr(file, '/');
 
+	return slash ? slash + 1 : file;
+}
+
+/* What a row of functions or lines is about. */
+struct frame {
+	const char *name, *file;
+	uint32_t line; /* 0: none is shown */
+	bool mark;
+};
+
+static struct frame frame_of(const struct dt_view *view, enum dt_summary_kind kind, uint32_t id)
+{
+	const struct dt_profile *profile = dt_view_profile(view);
+	const uint32_t function_id = kind == DT_SUMMARY_LINE ? dt_profile_location_at(profile, id)->function : id;
+	const struct dt_profile_function *function = dt_profile_function_at(profile, function_id);
+	struct frame frame = {.name = dt_profile_text(profile, function->name),
+			      .file = dt_view_function_file(view, function_id),
+			      .mark = function->kind == DT_FUNCTION_MARK};
+
+	if (!frame.name[0] && !frame.mark)
+		frame.name = "?";
+	if (kind == DT_SUMMARY_LINE)
+		frame.line = dt_view_line(view, id);
+	else if (!dt_view_options(view)->no_lines)
+		frame.line = function->first_line;
+	return frame;
+}
+
+/* ":12", or nothing. */
+static void line_words(char words[16], uint32_t line)
+{
+	words[0] = '\0';
 	if (line)
-		snprintf(number, sizeof(number), ":%" PRIu32, line);
+		snprintf(words, 16, ":%" PRIu32, line);
+}
+
+/* What its label takes at least where nothing of it is cut. */
+static size_t frame_columns(struct dt_buf *buf, const struct frame *frame)
+{
+	const char *file = base_name(frame->file);
+	char number[16];
+
+	if (frame->mark || !file[0])
+		return escaped_columns(buf, frame->name) + (frame->mark ? strlen("[]") : 0);
+	line_words(number, frame->line);
+	return escaped_columns(buf, frame->name) + strlen(" ()") + escaped_columns(buf, file) + strlen(number);
+}
+
+/* The bar gives its room to names that would be cut. */
+static void give_room(struct layout *layout, size_t wanted)
+{
+	size_t missing = wanted > layout->label ? wanted - layout->label : 0, given;
+
+	if (!layout->bar || !missing)
+		return;
+	given = missing + BAR_MIN <= layout->bar ? missing : layout->bar + 2;
+	layout->bar -= DT_MIN(given, layout->bar);
+	layout->label += given;
+}
+
+/* "name (file.py:12)". */
+static void put_function(struct dt_buf *buf, const struct dt_render *render, const struct frame *frame, size_t columns)
+{
+	const char *name = frame->name, *file = frame->file;
+	size_t name_columns = escaped_columns(buf, name), file_columns, least, rest, room;
+	char number[16];
+
+	line_words(number, frame->line);
 	rest = strlen(" ()") + strlen(number);
-	if (columns != SIZE_MAX && columns < name_columns + rest + escaped_columns(buf, file) && strrchr(file, '/'))
-		file = strrchr(file, '/') + 1;
+	if (columns != SIZE_MAX && columns < name_columns + rest + escaped_columns(buf, file))
+		file = base_name(file);
 	file_columns = escaped_columns(buf, file);
 	least = DT_MIN(name_columns, (size_t)NAME_MIN);
 	if (!file[0] || columns <= rest + least) {
-		put_cut(buf, render, DT_STYLE_NAME, name, columns);
+		put_cut_middle(buf, render, DT_STYLE_NAME, name, columns);
 		return;
 	}
 	columns -= rest;
 	room = DT_MAX(columns - DT_MIN(name_columns, columns), DT_MIN(file_columns, (size_t)FILE_MIN));
 	room = DT_MIN(DT_MIN(room, file_columns), columns - least);
-	put_cut(buf, render, DT_STYLE_NAME, name, columns - room);
+	put_cut_middle(buf, render, DT_STYLE_NAME, name, columns - room);
 	dt_buf_puts(buf, " (");
-	put_cut(buf, render, DT_STYLE_FILE, file, room);
+	put_cut_middle(buf, render, DT_STYLE_FILE, file, room);
 	dt_buf_printf(buf, "%s)", number);
 }
 
@@ -226,19 +296,15 @@ static void put_state(struct dt_buf *buf, const struct dt_view *view, const stru
 }
 
 /* A function with its first line, or one of its lines. */
-static void put_frame(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render, uint32_t id,
-		      uint32_t line, size_t columns)
+static void put_frame(struct dt_buf *buf, const struct dt_render *render, const struct frame *frame, size_t columns)
 {
-	const struct dt_profile *profile = dt_view_profile(view);
-	const struct dt_profile_function *function = dt_profile_function_at(profile, id);
-	const char *name = dt_profile_text(profile, function->name);
 	struct dt_buf mark = DT_BUF_INIT;
 
-	if (function->kind == DT_FUNCTION_MARK) {
-		dt_buf_printf(&mark, "[%s]", name);
+	if (frame->mark) {
+		dt_buf_printf(&mark, "[%s]", frame->name);
 		put_cut(buf, render, DT_STYLE_NOTE, mark.data, columns);
 	} else {
-		put_function(buf, render, name[0] ? name : "?", dt_view_function_file(view, id), line, columns);
+		put_function(buf, render, frame, columns);
 	}
 	buf->failed |= mark.failed;
 	dt_buf_release(&mark);
@@ -247,7 +313,7 @@ static void put_frame(struct dt_buf *buf, const struct dt_view *view, const stru
 static void put_label(struct dt_buf *buf, const struct dt_view *view, const struct dt_render *render,
 		      enum dt_summary_kind kind, const struct dt_summary_row *row, size_t columns)
 {
-	const struct dt_profile *profile = dt_view_profile(view);
+	struct frame frame;
 
 	if (row->mark) {
 		put_cut(buf, render, DT_STYLE_NOTE, row->mark, columns);
@@ -255,13 +321,9 @@ static void put_label(struct dt_buf *buf, const struct dt_view *view, const stru
 	}
 	switch (kind) {
 	case DT_SUMMARY_FUNCTION:
-		put_frame(buf, view, render, row->id,
-			  dt_view_options(view)->no_lines ? 0 : dt_profile_function_at(profile, row->id)->first_line,
-			  columns);
-		break;
 	case DT_SUMMARY_LINE:
-		put_frame(buf, view, render, dt_profile_location_at(profile, row->id)->function,
-			  dt_view_line(view, row->id), columns);
+		frame = frame_of(view, kind, row->id);
+		put_frame(buf, render, &frame, columns);
 		break;
 	case DT_SUMMARY_THREAD:
 		put_thread(buf, view, render, row->id, columns);
@@ -295,8 +357,17 @@ void dt_summary_table(struct dt_buf *buf, const struct dt_view *view, const stru
 		      const struct dt_summary_table *table)
 {
 	struct layout layout = lay_out(render->columns, table->kind < DT_SUMMARY_THREAD);
-	size_t shown = DT_MIN(table->count, table->limit);
+	size_t shown = DT_MIN(table->count, table->limit), wanted = 0;
 
+	for (size_t i = 0; i < shown && table->kind < DT_SUMMARY_THREAD; i++) {
+		struct frame frame;
+
+		if (table->rows[i].mark)
+			continue;
+		frame = frame_of(view, table->kind, table->rows[i].id);
+		wanted = DT_MAX(wanted, frame_columns(buf, &frame));
+	}
+	give_room(&layout, wanted);
 	put_titles(buf, view, render, table, &layout);
 	for (size_t i = 0; i < shown; i++) {
 		const struct dt_summary_row *row = &table->rows[i];

@@ -31,6 +31,9 @@ static void warn(const char *name, const struct dt_file_state *state, char warni
 			 state->growing ? "the recording in %s is still going on: what was written until now is shown"
 					: "the recording in %s was cut off before its end: what is left is shown",
 			 name);
+	else if (state->trailed)
+		snprintf(warning, DT_WARNING_SIZE,
+			 "the recording in %s is whole; what the file has behind its end is no part of it", name);
 }
 
 /* Whole blocks may be of no use without those that are lost. One without runs that is whole had nobody to record. */

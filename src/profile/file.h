@@ -39,6 +39,7 @@ void dt_writer_free(struct dt_writer *writer);
 /* What is the matter with a file that could be read in part. */
 struct dt_file_state {
 	bool ended;          /* the last block is there: the recording was finished */
+	bool trailed;        /* by bytes that are no part of it: nothing is lost */
 	bool growing;        /* somebody else was still writing it when reading began */
 	bool cut;            /* it ends within a block */
 	uint64_t read_bytes; /* of whole blocks */

@@ -274,10 +274,11 @@ static int read_blocks(struct reader *reader, struct dt_error *err)
 	}
 	if (rc < 0)
 		return rc;
-	/* Behind the last whole one there was another, or what is left of it. */
+	/* Behind the last whole one there was another, or what is left of it; behind the end there is none. */
 	if (reader->offset + reader->size > reader->good) {
+		reader->state->trailed = reader->state->ended;
 		reader->state->cut = reader->cut && !reader->state->ended;
-		reader->state->damaged += !reader->state->cut;
+		reader->state->damaged += !reader->state->cut && !reader->state->ended;
 	}
 	return 0;
 }

@@ -38,17 +38,25 @@ static int choose_threads(struct dt_view *view, struct dt_error *err)
 	return 0;
 }
 
-/* Is "name" or "file:name" what is to be hidden? */
-static bool matches(const regex_t *regex, const struct dt_profile *profile, const struct dt_profile_function *function,
-		    struct dt_buf *text)
+/* Is "name" or "file:name" what is to be hidden? The file is its path, what is shown of that, or its last part. */
+static bool matches(const regex_t *regex, const struct dt_view *view, uint32_t id, struct dt_buf *text)
 {
-	const char *name = dt_profile_text(profile, function->name);
+	const struct dt_profile_function *function = dt_profile_function_at(view->profile, id);
+	const char *name = dt_profile_text(view->profile, function->name);
+	const char *path = dt_profile_text(view->profile, function->file), *slash = strrchr(path, '/');
+	const char *const files[] = {path, dt_short_name(&view->names, path), slash ? slash + 1 : path};
 
 	if (!regexec(regex, name, 0, NULL, 0))
 		return true;
-	dt_buf_clear(text);
-	dt_buf_printf(text, "%s:%s", dt_profile_text(profile, function->file), name);
-	return !regexec(regex, text->data, 0, NULL, 0);
+	for (size_t i = 0; i < DT_COUNT(files); i++) {
+		if (i && files[i] == files[i - 1])
+			continue;
+		dt_buf_clear(text);
+		dt_buf_printf(text, "%s:%s", files[i], name);
+		if (text->failed || !regexec(regex, text->data, 0, NULL, 0))
+			return true;
+	}
+	return false;
 }
 
 static int hide_functions(struct dt_view *view, bool *hidden, struct dt_error *err)
@@ -65,8 +73,7 @@ static int hide_functions(struct dt_view *view, bool *hidden, struct dt_error *e
 			break;
 		for (uint32_t id = 1; id <= count; id++)
 			if (!hidden[id])
-				hidden[id] = matches(&regex, view->profile, dt_profile_function_at(view->profile, id),
-						     &text);
+				hidden[id] = matches(&regex, view, id, &text);
 		regfree(&regex);
 		if (text.failed)
 			code = no_memory(err);
@@ -138,10 +145,10 @@ int dt_view_new(const struct dt_profile *profile, const struct dt_view_options *
 		code = no_memory(err);
 	else
 		code = choose_threads(made, err);
-	if (!code)
-		code = choose_locations(made, err);
 	if (!code && !made->options.full_names)
 		code = shorten_names(made, err);
+	if (!code)
+		code = choose_locations(made, err);
 	if (code)
 		dt_view_free(made);
 	else

@@ -516,6 +516,7 @@ def test_what_is_told_of_a_full_disk_works(case):
             moved = re.search(r"goes on in (\S+)", recorder.errors)[1]
             fill()  # the recording has left some room, where a small result would fit in
             recorder.end(check=1)
+            assert os.stat(moved).st_mode & 0o777 == 0o600  # it holds a command line
             assert f"      darter report {moved}{told.replace('OTHER', str(other))}\n" in recorder.errors, recorder.errors
             shown = told_command(recorder.errors, here)
         assert part in (Path(shown).read_text() if "-o" in told else shown)
@@ -539,7 +540,7 @@ def test_a_result_for_which_there_is_no_room():
 
 @each(["svg", "darter"])
 def test_a_disk_that_is_full_from_the_beginning(kind):
-    """The data goes to another place from the start; the result is written if there is room by then."""
+    """The data goes to another place from the start, which is said also with -q; the result is written if there is room by then."""
     need_root()
     need_program("mount")
     with target(SYSTEM, "hum.py") as program, folder() as here, full_disk(here) as fill:
@@ -547,7 +548,7 @@ def test_a_disk_that_is_full_from_the_beginning(kind):
         other.mkdir()
         fill()
         for room in (False, True):
-            with Recorder(["-o", f"disk/a.{kind}", program.pid], here, env={"TMPDIR": str(other)}) as recorder:
+            with Recorder(["-q", "-o", f"disk/a.{kind}", program.pid], here, env={"TMPDIR": str(other)}) as recorder:
                 told = f"'disk/a.{kind}' cannot be written now: No space left on device; it is recorded to {other}/"
                 recorder.wait_said(told)
                 (data,) = other.iterdir()
@@ -557,6 +558,7 @@ def test_a_disk_that_is_full_from_the_beginning(kind):
                     os.truncate(disk / "ballast", 0)
                 recorder.end(check=0 if room else 1)
                 if not room:
+                    assert data.stat().st_mode & 0o777 == 0o600
                     assert f"The recording is kept in {data}" in recorder.errors, recorder.errors
                     told_command(recorder.errors, here)
                     for file in other.iterdir():

@@ -56,6 +56,7 @@ def test_what_counts_and_what_is_shown():
         assert functions(file, "--idle", "--main-thread") == functions(file)
         assert "spin" not in functions(file, "--hide", "^spin$") and "main" in functions(file, "--hide", "^spin$")
         assert not {"spin", "main"} & functions(file, "--hide", "^spin$", "--hide", "hum.py:main")
+        assert "spin" not in functions(file, "--hide", "^hum.py:spin$")
         assert "wait_here" in functions(file, "--idle", "--thread-name", "Thread-")
         assert "spin" not in functions(file, "--idle", "--thread-name", "Thread-")
         assert all(path[0].startswith(f"thread {pid} ") for path, _ in stacks(file, "--threads"))
@@ -112,6 +113,18 @@ def test_a_file_that_is_cut_off():
         darter("report", "-q", cut, "-o", here / "whole.darter", check=0)
         again = darter("report", here / "whole.darter", check=0)
         assert again.stderr == "" and again.stdout == done.stdout
+
+
+def test_what_stands_behind_the_end():
+    """Nothing is lost, and that is what is said."""
+    with folder() as here:
+        file, _ = recording(here)
+        whole = darter("report", file, check=0)
+        for more in (b"x", os.urandom(200), bytes(200), file.read_bytes()[32:90]):
+            (here / "more.darter").write_bytes(file.read_bytes() + more)
+            done = darter("report", here / "more.darter", check=0)
+            assert "more.darter is whole; what the file has behind its end is no part of it" in done.stderr, done
+            assert done.stdout == whole.stdout and "damaged" not in done.stderr, done
 
 
 def test_a_loss_is_not_forgotten():
@@ -203,7 +216,7 @@ def test_files_that_are_no_recordings():
             assert done.returncode in (0, 1) and "damaged" in done.stderr, (place, done)
         done = darter("report", here / "not-there.darter", check=4)
         assert "No such file or directory" in done.stderr
-        assert "cannot be read: Is a directory" in darter("report", here, check=1).stderr
+        assert "cannot be read: Is a directory\n  recordings are files: DIRECTORY/*.darter" in darter("report", here, check=1).stderr
 
 
 def test_one_of_several_that_cannot_be_read():
@@ -250,7 +263,7 @@ def total(*files):
 
 
 def test_a_process_that_ends_counts_once():
-    """Two recorders look at it until it ends; and a recording beside its own copy."""
+    """Two recorders look at it until it ends; and a recording beside its own copy, and beside itself."""
     with folder() as here, target(SYSTEM, "hum.py") as program:
         with Recorder(["-o", "a.darter", program.pid], here) as one, Recorder(["-o", "b.darter", program.pid], here) as other:
             for name in ("a.darter", "b.darter"):
@@ -261,12 +274,14 @@ def test_a_process_that_ends_counts_once():
             other.end(0)
         first, second = here / "a.darter", here / "b.darter"
         (here / "copy.darter").write_bytes(first.read_bytes())
-        for again in (second, here / "copy.darter"):
+        for again in (second, here / "copy.darter", first):
             done = darter("report", first, again, check=0)
             assert done.stdout.startswith(f"Recorded process {program.pid} ") and "was recorded twice" in done.stderr, done
             # The threads of a recorder do not begin and end with those of the other one.
             most = max(total(first), total(again))
             assert 0.98 * most <= total(first, again) and total(first, again) < 1.3 * most, (most, total(first, again))
+        same = [darter("report", first, again, check=0) for again in (here / "copy.darter", first)]
+        assert (same[0].stdout, same[0].stderr) == (same[1].stdout, same[1].stderr), same
 
 
 def test_a_title_that_changes():
@@ -329,7 +344,7 @@ def test_json():
     (["a.darter", "--json", "-f", "text"], "--json and -f are two results for stdout"),
     (["a.darter", "--json", "-o", "-"], "--json and -o - are two results for stdout"),
     ([], "which recording?"),
-    (["a.darter", "b.darter", "a.darter"], "'a.darter' is given twice"),
+    (["-", "a.darter", "-"], "'-' is given twice: stdin can be read only once"),
     ([""], "an empty text is no name of a file"),
     (["a.darter", "-f", "xml"], "there is no format 'xml'"),
     (["a.darter", "-o", "a.xyz"], "which format is 'a.xyz' to have?"),
@@ -340,7 +355,9 @@ def test_json():
 ])
 def test_mistakes(case):
     words, part = case
-    done = darter("report", *words, check=2)
+    # Where something is piped in, who names no file may have meant that.
+    done = darter("report", *words, check=2, wrap=("sh", "-c", 'echo | "$@"', "sh"))
+    assert ("; a file named - is stdin" in done.stderr) == (words == []), done
     assert part in done.stderr and done.stdout == "", done.stderr
 
 

@@ -98,7 +98,7 @@ def test_hints_have_one_style():
 def test_words_fit_the_terminal():
     long = "no-such-name " * 20
     pipe = darter("dump", "--name", "a(b", check=2).stderr.splitlines()
-    assert len(pipe) == 2 and max(map(len, pipe)) > 60
+    assert len(pipe) == 3 and max(map(len, pipe)) > 60
     for words, code, pasted in ((["dump", "--name", "a(b"], 2, None), (["dump", f"--name={long}"], 4, long),
                                 (["--json", "ps", *long.split()], 2, f"      darter ps --json {long.strip()}")):
         shown = on_terminal(*words, columns=60, env={"NO_COLOR": "1"}, check=code)

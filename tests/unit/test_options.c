@@ -133,8 +133,8 @@ static void test_units(void **state)
 static void test_times_that_are_none(void **state)
 {
 	static const char *const texts[] = {"1m1m",  "1m1min", "30s1m", "1m-3s", "1m+3s",  "1m 30s", " 1m",  "1m ",
-					    "-1m",   "+1",     "1m30",  "1:30",  "1m30x",  "1m.s",   "m30s", "1mm",
-					    "1ms1s", "1,5s",   "",      ".",     "1e400h", "1M",     "-0"};
+					    "-",     "+1",     "1m30",  "1:30",  "1m30x",  "1m.s",   "m30s", "1mm",
+					    "1ms1s", "1,5s",   "",      ".",     "1e400h", "1M",     "--1",  "-x"};
 	struct dt_error err;
 	double seconds = 7;
 
@@ -227,7 +227,10 @@ static void test_mistakes(void **state)
 	    {"--every 9000h", "a year", NULL},
 	    {"--every nan", "'nan' is not", "other units"},
 	    {"--every inf", "'inf' is not", "other units"},
-	    {"--every -1", "'-1' is not", "other units"},
+	    {"--every -1", "'-1': from 0.5 s to a year is possible", NULL},
+	    {"--every=-0", "'-0': from 0.5 s", NULL},
+	    {"--every -1m", "'-1m': from 0.5 s", NULL},
+	    {"--every -x", "'-x' is not a number of seconds", "other units"},
 	    {"--every 0.1", "from 0.5 s", NULL},
 	    {"--every 1e300", "a year", NULL},
 	    {"--frames 0", "'0' is not a number above 0", NULL},

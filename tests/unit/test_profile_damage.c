@@ -164,7 +164,10 @@ static void test_damaged_at_its_end(void **state)
 	assert_true(!file.cut && file.damaged == 2);
 	dt_profile_free(profile);
 	assert_int_equal(read_bytes(bytes, recording->size + 3, &profile, &file, &err), 0);
-	assert_true(!file.cut && file.ended && file.damaged == 3);
+	assert_true(!file.cut && file.ended && file.trailed && file.damaged == 2);
+	dt_profile_free(profile);
+	assert_int_equal(read_bytes(bytes, recording->size, &profile, &file, &err), 0);
+	assert_true(!file.trailed && file.damaged == 2);
 	dt_profile_free(profile);
 }
 

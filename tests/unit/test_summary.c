@@ -238,6 +238,90 @@ static void test_fits(void **state)
 	dt_profile_free(profile);
 }
 
+/* Names that begin alike are told apart, and the bar gives them its room before anything of them is cut. */
+static void test_long_names(void **state)
+{
+	static const struct {
+		size_t columns;
+		const char *shown[3];
+	} cases[] = {
+	    {120,
+	     {"  AVeryLongClassNameForTesting.a_method_with_quite_a_long_name (long.py:1)\n",
+	      "  AVeryLongClassNameForTesting.a_method…quite_a_long_name.<locals>.<genexpr> (long.py:1)\n",
+	      "  f (long.py:1)\n"}},
+	    {80,
+	     {"AVeryLongClassNam…uite_a_long_name (long.py:1)\n", "AVeryLongClassNam…ocals>.<genexpr> (long.py:1)\n",
+	      "  f (long.py:1)\n"}},
+	    {50, {"AVeryLongCl…_long_name (long.py:1)\n", "AVeryLongCl….<genexpr> (long.py:1)\n", "  f (long.py:1)\n"}},
+	};
+	static const char *const names[] = {
+	    "AVeryLongClassNameForTesting.a_method_with_quite_a_long_name",
+	    "AVeryLongClassNameForTesting.a_method_with_quite_a_long_name.<locals>.<genexpr>", "f"};
+	struct dt_profile *profile = busy_profile(DT_STATE_RUNNING, 1000 * EXAMPLE_MS);
+
+	(void)state;
+	for (uint32_t i = 0; i < DT_COUNT(names); i++) {
+		struct dt_profile_run run = {
+		    .thread = 1, .wall_ns = 1000 * EXAMPLE_MS, .samples = 100, .state = DT_STATE_RUNNING};
+
+		run.start_ns = (i + 1) * 1000 * EXAMPLE_MS;
+		run.stack = example_frame(profile, 0, names[i], "/srv/some/where/long.py", 4 + i);
+		assert_int_equal(dt_profile_add_run(profile, &run), 0);
+	}
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct golden golden;
+
+		render_to(golden_begin(&golden), profile, NULL,
+			  &(struct dt_profile_render){.columns = cases[i].columns});
+		assert_int_equal(fclose(golden.out), 0);
+		for (size_t k = 0; k < DT_COUNT(cases[i].shown); k++)
+			if (!strstr(golden.data, cases[i].shown[k]))
+				fail_msg("at %zu columns no '%s' in\n%s", cases[i].columns, cases[i].shown[k],
+					 golden.data);
+		free(golden.data);
+	}
+	dt_profile_free(profile);
+}
+
+/* A command that has to be cut leaves room for what follows it, or has the line for itself. */
+static void test_first_line(void **state)
+{
+	static const char *const commands[] = {
+	    "/usr/bin/python3 server.py --port 8080 --workers 12 --log /var/log/server.log --config /etc/server.conf",
+	    "python3 -c "
+	    "x=1;import_nothing_and_do_nothing_but_one_word_of_a_hundred_and_more_letters_that_is_never_broken_",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(commands); i++) {
+		struct dt_profile *profile = dt_profile_new();
+		struct dt_profile_process process = {.pid = 1234567, .command = example_string(profile, commands[i])};
+		struct dt_profile_meta meta = {.duration_ns = 12300 * EXAMPLE_MS, .quality = {.samples = 12345}};
+		uint32_t id;
+
+		assert_int_equal(dt_profile_add_process(profile, &process, &id), 0);
+		dt_profile_set_meta(profile, &meta);
+		for (size_t columns = 60; columns <= 200; columns++) {
+			struct golden golden;
+			char *second, *cut;
+
+			render_to(golden_begin(&golden), profile, NULL,
+				  &(struct dt_profile_render){.columns = columns});
+			assert_int_equal(fclose(golden.out), 0);
+			cut = strstr(golden.data, "…)");
+			second = strchr(golden.data, '\n') + 1;
+			if (!strncmp(second - strlen("threads\n"), "threads", strlen("threads")))
+				second += strlen(second);
+			if (!strstr(golden.data, "12,345 samples of 0 threads\n") && cut)
+				fail_msg("%s", golden.data);
+			if (cut && second[0])
+				assert_memory_equal(second, "for 12.3 s: ", strlen("for 12.3 s: "));
+			free(golden.data);
+		}
+		dt_profile_free(profile);
+	}
+}
+
 static void test_units(void **state)
 {
 	static const struct {
@@ -451,16 +535,17 @@ static void test_a_right_is_missing(void **state)
 	}
 }
 
-/* What tells two rows apart stays: the name of a function rather than that of its file, and the process of a thread. */
+/* What tells two rows apart stays: both ends of a function's name, its file if that is short, and the process of a
+ * thread. */
 static void test_short_names(void **state)
 {
 	static const struct {
 		size_t columns;
 		const char *function, *thread;
 	} cases[] = {
-	    {40, "\n100.0%  Thread._bootstrap… (threa…:1031)\n", "  thread 1002 \"s… of 1002\n"},
+	    {40, "\n100.0%  Thread…inner (threading.py:1031)\n", "  thread 1002 \"s… of 1002\n"},
 	    {60, "  Thread._bootstrap_inner (threading.py:1031)\n", "  thread 1002 \"spin-1-of-a-pool\" of 1002\n"},
-	    {80, "  Thread._bootstrap_inner (thread…:1031)\n", "\"spin-1-of-a-pool\" of process 1002 python3…\n"},
+	    {80, "s  Thread._bootstrap_inner (threading.py:1031)\n", "\"spin-1-of-a-pool\" of process 1002 python3…\n"},
 	};
 	struct dt_profile *profile = dt_profile_new();
 	struct dt_profile_run run = {.wall_ns = EXAMPLE_MS, .samples = 1000, .state = DT_STATE_RUNNING};
@@ -783,6 +868,8 @@ int main(void)
 	    cmocka_unit_test(test_damage),
 	    cmocka_unit_test(test_hostile_meta),
 	    cmocka_unit_test(test_fits),
+	    cmocka_unit_test(test_first_line),
+	    cmocka_unit_test(test_long_names),
 	    cmocka_unit_test(test_units),
 	    cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_ended),

@@ -123,11 +123,41 @@ static void test_cut(void **state)
 	check_cut("", 3, "");
 }
 
+static void check_cut_middle(const char *text, size_t columns, const char *shown)
+{
+	struct dt_buf buf = DT_BUF_INIT;
+
+	dt_buf_puts(&buf, "> ");
+	dt_escape_cut_middle(&buf, text, columns);
+	assert_string_equal(buf.data + 2, shown);
+	assert_true(dt_columns(buf.data + 2) <= columns);
+	dt_buf_release(&buf);
+}
+
+static void test_cut_middle(void **state)
+{
+	(void)state;
+	check_cut_middle("abcdef", SIZE_MAX, "abcdef");
+	check_cut_middle("abcdef", 6, "abcdef");
+	check_cut_middle("abcdef", 5, "ab…ef");
+	check_cut_middle("abcdef", 4, "ab…f");
+	check_cut_middle("abcdef", 2, "a…");
+	check_cut_middle("abcdef", 1, "…");
+	check_cut_middle("abcdef", 0, "");
+	check_cut_middle("中文字体", 7, "中…体");
+	check_cut_middle("ab\033[0mcd", 6,
+			 "ab\xe2\x80\xa6"
+			 "cd"); /* an escape is never cut in two */
+	check_cut_middle("abce\xcc\x81gh", 5, "ab…gh");
+	check_cut_middle("", 3, "");
+	check_cut_middle("", 0, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_characters), cmocka_unit_test(test_escape), cmocka_unit_test(test_escape_every_pair),
-	    cmocka_unit_test(test_columns),    cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_columns),    cmocka_unit_test(test_cut),    cmocka_unit_test(test_cut_middle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,47 @@ static void test_trees(void **state)
 	dt_profile_free(profile);
 }
 
+/* A file is matched by its path, by what is shown of it and by its name alone. */
+static void test_hide_files(void **state)
+{
+	static const struct {
+		const char *hide;
+		bool full_names, hidden[3]; /* by file */
+	} cases[] = {
+	    {"^/usr/lib/python3/threading.py:run$", false, {true, false, false}},
+	    {"^threading\\.py:run$", false, {true, false, false}},
+	    {"^threading\\.py:run$", true, {true, false, false}},
+	    {"^one/app\\.py:", false, {false, true, false}},
+	    {"^one/app\\.py:", true, {false, false, false}},
+	    {"^app\\.py:", false, {false, true, true}},
+	    {"^p\\.py:", false, {false, false, false}},
+	};
+	static const char *const files[] = {"/usr/lib/python3/threading.py", "/srv/one/app.py", "/srv/two/app.py"};
+	struct dt_profile *profile = dt_profile_new();
+	uint32_t stack = 0;
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(files); i++)
+		stack = example_frame(profile, stack, "run", files[i], 1);
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		struct dt_view_options options = {
+		    .hide = &cases[i].hide, .hide_count = 1, .full_names = cases[i].full_names};
+		struct dt_view *view = view_of(profile, &options);
+		size_t count, at = 0;
+		const uint32_t *frames = dt_view_frames(view, stack, &count);
+
+		for (size_t k = 0; k < DT_COUNT(files); k++) {
+			if (cases[i].hidden[k])
+				continue;
+			assert_true(at < count);
+			assert_int_equal(frames[at++], k + 1);
+		}
+		assert_int_equal(count, at);
+		dt_view_free(view);
+	}
+	dt_profile_free(profile);
+}
+
 static const struct dt_row *row_named(const struct dt_profile *profile, const struct dt_rows *rows, const char *name)
 {
 	for (size_t i = 0; i < rows->count; i++)
@@ -386,7 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_trees),  cmocka_unit_test(test_tables),          cmocka_unit_test(test_weights),
 	    cmocka_unit_test(test_empty),  cmocka_unit_test(test_bad_expressions), cmocka_unit_test(test_deep),
-	    cmocka_unit_test(test_random), cmocka_unit_test(test_large),
+	    cmocka_unit_test(test_random), cmocka_unit_test(test_hide_files),      cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
