@@ -355,6 +355,33 @@ static void test_a_pid_that_was_used_often(void **state)
 	dt_profile_free(both[1]);
 }
 
+/* Nor if nothing tells them apart but the time when they were there; of an ordinary number all are found. */
+static void test_a_pid_of_which_nothing_is_told(void **state)
+{
+	static const uint32_t uses[] = {1000, 300000};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(uses); i++) {
+		struct dt_profile *both[2];
+
+		for (int m = 0; m < 2; m++) {
+			both[m] = example_of_boot(1000, "b", 1000);
+			for (uint32_t k = 1; k <= uses[i]; k++) {
+				struct dt_profile_process process = {
+				    .pid = 4711, .began_ns = 10 * k, .ended_ns = 10 * k + 5};
+				uint32_t id;
+
+				assert_int_equal(dt_profile_add_process(both[m], &process, &id), 0);
+			}
+		}
+		assert_int_equal(merge(both[0], both[1]), 0);
+		if (!i)
+			assert_int_equal(dt_profile_counts(both[0]).processes, 2 + uses[i]);
+		dt_profile_free(both[0]);
+		dt_profile_free(both[1]);
+	}
+}
+
 /* As it is meant, pair by pair: see known.c. */
 static unsigned likeness(const struct known_processes *known, const struct known_process *entry,
 			 const struct dt_profile_process *process)
@@ -585,6 +612,7 @@ int main(void)
 	    cmocka_unit_test(test_the_last_one_tells_of_the_end),
 	    cmocka_unit_test(test_each_program_finds_itself),
 	    cmocka_unit_test(test_a_pid_that_was_used_often),
+	    cmocka_unit_test(test_a_pid_of_which_nothing_is_told),
 	    cmocka_unit_test(test_the_likeliest_is_found),
 	    cmocka_unit_test(test_files_of_two_boots),
 	    cmocka_unit_test(test_what_is_left_out_is_told),
