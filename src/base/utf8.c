@@ -1,7 +1,6 @@
 /* Reading UTF-8 and escaping it for terminals: see utf8.h. */
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -39,6 +38,11 @@ static bool in_ranges(const struct range *ranges, size_t count, uint32_t code)
 		if (code <= ranges[i].last)
 			return true;
 	return false;
+}
+
+bool dt_utf8_unsafe(uint32_t code)
+{
+	return in_ranges(unsafe, DT_COUNT(unsafe), code);
 }
 
 size_t dt_utf8_next(const char *text, size_t length, uint32_t *code)
@@ -86,7 +90,7 @@ static void escape_one(char out[16], const char *text, size_t size, uint32_t cod
 	size_t digits, at = 0;
 	char sign;
 
-	if (code != DT_UTF8_INVALID && !in_ranges(unsafe, DT_COUNT(unsafe), code)) {
+	if (code != DT_UTF8_INVALID && !dt_utf8_unsafe(code)) {
 		memcpy(out, text, size);
 		out[size] = '\0';
 		return;

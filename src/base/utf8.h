@@ -6,6 +6,7 @@
 #ifndef DT_BASE_UTF8_H
 #define DT_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@
  * a byte that starts no well-formed character (then 1 is returned). Surrogates and overlong forms are not well-formed.
  */
 size_t dt_utf8_next(const char *text, size_t length, uint32_t *code);
+
+/* Invisible, or with a will of its own on a terminal: what dt_escape() does not leave as it is. */
+bool dt_utf8_unsafe(uint32_t code);
 
 /* Appends text with everything that is not plainly visible written as \n, \t, \r, \x1b, \u202e or \U000e0001; bytes
  * that are no UTF-8 as \xff. NULL adds nothing. */

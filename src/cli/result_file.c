@@ -63,6 +63,16 @@ static bool is_in_a_file(const char *path, struct dt_error *err)
 	return true;
 }
 
+static int cannot_follow(const char *path, int why, struct dt_error *err)
+{
+	if (why != EACCES)
+		return cannot_write(path, why, err);
+	dt_fail(err, DT_ERUNTIME, "'%.400s' cannot be written: it is a link that may not be followed", path);
+	dt_hint(err, "it is another user's, in a directory where all may write, or leads where you may not go: "
+		     "give another file with '-o FILE'");
+	return DT_ERUNTIME;
+}
+
 static int no_folder(const char *path, struct dt_error *err)
 {
 	struct dt_buf line = DT_BUF_INIT;
@@ -102,8 +112,12 @@ static char *follow(const char *link)
 	return copy;
 }
 
+/* A link may be a stranger's, in a directory that is everybody's: what the kernel does not follow
+ * (fs.protected_symlinks) is not followed here either. */
 char *dt_result_behind(const char *path)
 {
+	struct stat st;
+	int why = stat(path, &st) < 0 && errno != ENOENT ? errno : 0;
 	char *real = strdup(path), *next;
 
 	if (dt_result_special(path)) /* it may have no name but that of the link */
@@ -111,9 +125,11 @@ char *dt_result_behind(const char *path)
 	for (unsigned i = 0; real && (next = follow(real)); i++) {
 		free(real);
 		real = next;
-		if (i == MOST_LINKS) {
+		if (i == MOST_LINKS)
+			why = ELOOP;
+		if (why) {
 			free(real);
-			errno = ELOOP;
+			errno = why;
 			return NULL;
 		}
 	}
@@ -127,18 +143,11 @@ static int check_behind(const char *path, struct dt_error *err)
 	size_t length = real ? folder_length(real) : 0;
 
 	if (!real)
-		return cannot_write(path, errno, err);
+		return cannot_follow(path, errno, err);
 	folder = length ? strndup(real, length) : strdup(".");
 	if (!folder)
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	return access(folder, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR) ? no_folder(real, err) : 0;
-}
-
-static bool is_link(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
 int dt_result_check(const char *path, struct dt_error *err)
@@ -158,17 +167,18 @@ int dt_result_check(const char *path, struct dt_error *err)
 	}
 	if (access(path, F_OK) == 0 && access(path, W_OK) < 0)
 		return cannot_write(path, errno, err);
-	return is_link(path) ? check_behind(path, err) : 0;
+	return check_behind(path, err);
 }
 
-/* The mode that a new file would have here, or that of the one that is replaced. */
+/* The mode that a new file would have here, or that of the one that is replaced: without the bits that would let others
+ * run it as the user that it belongs to now. */
 static mode_t mode_for(const char *path)
 {
 	mode_t mask = umask(0);
 	struct stat st;
 
 	umask(mask);
-	return stat(path, &st) == 0 ? st.st_mode & 07777 : ORDINARY & ~mask;
+	return stat(path, &st) == 0 ? st.st_mode & 0777 : ORDINARY & ~mask;
 }
 
 int dt_result_replaceable(const char *path, struct dt_error *err)
@@ -252,7 +262,7 @@ int dt_result_open(struct dt_result_file *result, const char *path, struct dt_er
 		return code;
 	result->path = dt_result_behind(path);
 	if (!result->path)
-		return cannot_write(path, errno, err);
+		return cannot_follow(path, errno, err);
 	if (dt_result_special(result->path)) {
 		result->file = fopen(result->path, "we");
 		code = result->file ? 0 : cannot_write(path, errno, err);

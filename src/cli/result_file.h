@@ -22,7 +22,8 @@ int dt_result_check(const char *path, struct dt_error *err);
 bool dt_result_special(const char *path);
 
 /* A link stays what it is: the file behind it is written, also one that is not there yet. The name of that, which the
- * caller frees; of what is special the name itself. NULL with errno: out of memory, or the links lead in a circle. */
+ * caller frees; of what is special the name itself. NULL with errno: out of memory, the links lead in a circle, or the
+ * kernel does not follow them. */
 char *dt_result_behind(const char *path);
 
 int dt_result_open(struct dt_result_file *result, const char *path, struct dt_error *err);

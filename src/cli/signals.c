@@ -104,9 +104,12 @@ static bool sent_to_group(const siginfo_t *info, int number)
 {
 	pid_t group = getpgrp();
 
+	/* Who has left the group, as setsid() does, is not reached by the terminal either. */
+	if (!handed_on || getpgid(handed_on) != group)
+		return false;
 	if (info->si_code > 0)
 		return true;
-	if (!handed_on || info->si_pid <= 0 || getpgid(info->si_pid) != group || getpgid(handed_on) != group)
+	if (info->si_pid <= 0 || getpgid(info->si_pid) != group)
 		return false;
 	for (int i = 0; i < GROUP_TRIES; i++) {
 		if (ignores(info->si_pid, number))

@@ -50,7 +50,8 @@ struct picture {
 	uint32_t rows;
 	size_t left_out;
 	uint64_t left_out_ns;
-	struct dt_buf out, words; /* what is to be written; a text before it is made harmless */
+	struct dt_buf out, words;       /* what is to be written; a text before it is made harmless */
+	struct dt_buf path, short_path; /* those that are cut */
 	FILE *file;
 };
 
@@ -80,11 +81,18 @@ static void put_xml(struct dt_buf *out, const char *text, size_t columns)
 	dt_buf_release(&shown);
 }
 
-/* Those of what is no function are put into p->words. */
+/* Those of what is no function are put into p->words. A name may be very long, and is shown in thousands of boxes:
+ * nothing behind here looks at more of it than can be seen. */
 static struct dt_frame_words words_of(struct picture *p, const struct dt_node *node)
 {
-	if (node->kind == DT_NODE_FRAME)
-		return dt_frame_words(p->view, node->id, &p->words);
+	if (node->kind == DT_NODE_FRAME) {
+		struct dt_frame_words words = dt_frame_words(p->view, node->id, &p->words);
+
+		words.name = dt_shown(words.name, DT_NAME_SHOWN, &p->words);
+		words.file = dt_shown(words.file, DT_PATH_SHOWN, &p->path);
+		words.short_file = dt_shown(words.short_file, DT_PATH_SHOWN, &p->short_path);
+		return words;
+	}
 	dt_buf_clear(&p->words);
 	dt_node_label(p->view, node, &p->words);
 	return (struct dt_frame_words){.name = p->words.data, .file = "", .short_file = "", .kind = DT_FUNCTION_MARK};
@@ -335,7 +343,12 @@ static int put_document(struct picture *p, const struct dt_profile_render *rende
 
 static int svg_render(struct dt_view *view, const struct dt_profile_render *render, FILE *out)
 {
-	struct picture p = {.view = view, .out = DT_BUF_INIT, .words = DT_BUF_INIT, .file = out};
+	struct picture p = {.view = view,
+			    .out = DT_BUF_INIT,
+			    .words = DT_BUF_INIT,
+			    .path = DT_BUF_INIT,
+			    .short_path = DT_BUF_INIT,
+			    .file = out};
 	struct dt_tree tree;
 	int code = dt_tree_build(view, &tree, NULL);
 
@@ -343,10 +356,12 @@ static int svg_render(struct dt_view *view, const struct dt_profile_render *rend
 		return code;
 	p.tree = &tree;
 	code = put_document(&p, render);
-	if (!code && p.words.failed)
+	if (!code && (p.words.failed || p.path.failed || p.short_path.failed))
 		code = DT_EMEMORY;
 	dt_buf_release(&p.out);
 	dt_buf_release(&p.words);
+	dt_buf_release(&p.path);
+	dt_buf_release(&p.short_path);
 	dt_tree_release(&tree);
 	return code;
 }

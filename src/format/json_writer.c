@@ -7,6 +7,16 @@
 
 #include "base/utf8.h"
 
+/* Beyond the first 65536 characters JSON has two halves of one. */
+static void put_code(FILE *out, uint32_t code)
+{
+	if (code < 0x10000)
+		fprintf(out, "\\u%04" PRIx32, code);
+	else
+		fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((code - 0x10000) >> 10),
+			0xdc00 + (code & 0x3ff));
+}
+
 static void quoted(FILE *out, const char *text)
 {
 	size_t left = strlen(text);
@@ -33,10 +43,9 @@ static void quoted(FILE *out, const char *text)
 			fputs("\\n", out);
 		else if (code == '\t')
 			fputs("\\t", out);
-		/* C1 controls and line separators too: valid JSON, but people look at it on terminals. */
-		else if (code < ' ' || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
-			 (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff)
-			fprintf(out, "\\u%04" PRIx32, code);
+		/* Most of it would be valid JSON, but people look at it on terminals. */
+		else if (dt_utf8_unsafe(code))
+			put_code(out, code);
 		else
 			fwrite(text, 1, size, out);
 		text += size;

@@ -1,7 +1,7 @@
 /*
  * Writes JSON as it comes, without building a tree. Commas and nesting are kept right by the writer; strings of any
- * bytes become valid UTF-8 (what is not becomes U+FFFD), so the output can always be parsed. Write errors stay in the
- * FILE.
+ * bytes become valid UTF-8 (what is not becomes U+FFFD), so the output can always be parsed, and what could harm a
+ * terminal is escaped ("\u202e"). Write errors stay in the FILE.
  */
 #ifndef DT_FORMAT_JSON_WRITER_H
 #define DT_FORMAT_JSON_WRITER_H

@@ -7,12 +7,13 @@
 struct known_process {
 	int32_t pid;
 	uint32_t id;
-	uint64_t until_ns; /* it was certainly there until then */
+	uint64_t start_ns, image; /* as they were known at first */
+	uint64_t until_ns;        /* it was certainly there until then */
 };
 
 struct known_processes {
 	const struct dt_profile *profile;
-	struct known_process *list; /* by pid, the newest one last */
+	struct known_process *list; /* by pid, start, image, and id */
 	size_t count;
 	bool one_clock; /* times of the other recording are by the same clock, which nobody sets */
 };

@@ -549,9 +549,12 @@ def test_a_program_that_goes_on_after_the_duration():
         assert "told now\n" in out and process.returncode == 7
 
 
-def test_ctrl_c_is_for_the_program():
-    """It reaches both, and the program decides: this one goes on, and ends with an exit code of its own."""
-    script = ("import sys, time\nfor i in range(3):\n    try:\n        print('waiting', flush=True)\n        time.sleep(3600)\n"
+@each([False, True])
+def test_ctrl_c_is_for_the_program(leaves):
+    """It reaches both, and the program decides: this one goes on, and ends with an exit code of its own. It is passed on to
+    one that has left the group."""
+    script = (f"import os, sys, time\n{leaves} and os.setsid()\n"
+              "for i in range(3):\n    try:\n        print('waiting', flush=True)\n        time.sleep(3600)\n"
               "    except KeyboardInterrupt:\n        print('caught', flush=True)\nsys.exit(9)")
     with folder() as here:
         pid, terminal = pty.fork()

@@ -110,6 +110,39 @@ def test_a_link_that_leads_nowhere_is_found_at_once(case):
 
 
 @each(["svg", "darter"])
+def test_a_link_that_the_kernel_does_not_follow(extension):
+    """As another user's in a sticky directory, if the host protects from that: what it names is neither read nor replaced."""
+    need_program("strace")
+    with target(SYSTEM, "hum.py") as program, folder() as here, folder() as there:
+        link, file = there / f"a.{extension}", here / "file"
+        file.write_text("another's")
+        link.symlink_to(file)
+        refuse = ("strace", "-f", "-o", here / "trace", "-P", link, "-e", "trace=newfstatat,statx",
+                  "-e", "inject=newfstatat,statx:error=EACCES")
+        darter("record", "-q", "-d", "0.2", "-o", here / "b.darter", program.pid, check=0)
+        for words in (["record", "-d", "0.2", program.pid], ["report", "-f", "svg", here / "b.darter"])[:2 if extension == "svg" else 1]:
+            done = darter(*words, "-o", link, check=1, wrap=refuse)
+            # strace has said before it where the link leads.
+            assert done.stderr.endswith(
+                f"darter: '{link}' cannot be written: it is a link that may not be followed\n"
+                "  it is another user's, in a directory where all may write, or leads where you may not go: "
+                "give another file with '-o FILE'\n") and "recording" not in done.stderr, done.stderr
+            assert link.is_symlink() and file.read_text() == "another's"
+            assert names(there) == {link.name} and names(here) == {"file", "trace", "b.darter"}
+
+
+@each(["svg", "darter"])
+def test_a_result_runs_as_nobody(extension):
+    """What is replaced may be a program that all run as its owner: the new file belongs to who records."""
+    with target(SYSTEM, "hum.py") as program, folder() as here:
+        output = here / f"a.{extension}"
+        output.write_text("old")
+        output.chmod(0o7751)
+        darter("record", "-q", "-d", "0.2", "-o", output, program.pid, check=0)
+        assert output.stat().st_mode & 0o7777 == 0o751
+
+
+@each(["svg", "darter"])
 def test_a_result_is_on_the_disk_before_it_gets_its_name(extension):
     need_program("strace")
     with target(SYSTEM, "hum.py") as program, folder() as here:

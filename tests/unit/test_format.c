@@ -2,11 +2,14 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/short_command.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "format/json_writer.h"
 #include "format/processes.h"
 #include "golden.h"
 
@@ -175,6 +178,35 @@ static void test_json(void **state)
 	golden_end(&golden, "dump.json");
 	assert_int_equal(dt_render_json(&(struct dt_snapshot){.pid = 5}, golden_begin(&golden)), 0);
 	golden_end(&golden, "dump-empty.json");
+}
+
+/* As safe on a terminal as other text; what is visible stays as it is. */
+static void test_json_hides_nothing(void **state)
+{
+	static const struct {
+		const char *text, *written;
+	} cases[] = {
+	    {"a\x1b\x7f\xc2\x9b", "a\\u001b\\u007f\\u009b"},
+	    {"\xc2\xad\xd8\x9c\xcd\x8f", "\\u00ad\\u061c\\u034f"},
+	    {"\xe2\x80\xae\xef\xbb\xbf\xef\xbf\xbe", "\\u202e\\ufeff\\ufffe"},
+	    {"\xf3\xa0\x80\x81\xf3\xa0\x81\xbf", "\\udb40\\udc01\\udb40\\udc7f"},
+	    {"\xf0\x9d\x85\xb3\xf4\x8f\xbf\xbf", "\\ud834\\udd73\\udbff\\udfff"},
+	    {"\xc3\xa9\xf0\x9f\x90\x8d\"\\\n", "\xc3\xa9\xf0\x9f\x90\x8d\\\"\\\\\\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(cases); i++) {
+		char *text = NULL, expected[64];
+		size_t size;
+		struct dt_json json = {.out = open_memstream(&text, &size)};
+
+		assert_non_null(json.out);
+		dt_json_text(&json, NULL, cases[i].text);
+		assert_int_equal(fclose(json.out), 0);
+		snprintf(expected, sizeof(expected), "\"%s\"", cases[i].written);
+		assert_string_equal(text, expected);
+		free(text);
+	}
 }
 
 static void test_core(void **state)
@@ -533,19 +565,13 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_text),
-	    cmocka_unit_test(test_threads_alone),
-	    cmocka_unit_test(test_json),
-	    cmocka_unit_test(test_table),
-	    cmocka_unit_test(test_recursion_is_folded),
-	    cmocka_unit_test(test_processes),
-	    cmocka_unit_test(test_processes_fit),
-	    cmocka_unit_test(test_short_commands),
-	    cmocka_unit_test(test_names),
-	    cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_names_for_files),
-	    cmocka_unit_test(test_native),
-	    cmocka_unit_test(test_torn),
+	    cmocka_unit_test(test_text),           cmocka_unit_test(test_threads_alone),
+	    cmocka_unit_test(test_json),           cmocka_unit_test(test_json_hides_nothing),
+	    cmocka_unit_test(test_table),          cmocka_unit_test(test_recursion_is_folded),
+	    cmocka_unit_test(test_processes),      cmocka_unit_test(test_processes_fit),
+	    cmocka_unit_test(test_short_commands), cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_full_disk),      cmocka_unit_test(test_names_for_files),
+	    cmocka_unit_test(test_native),         cmocka_unit_test(test_torn),
 	    cmocka_unit_test(test_core),
 	};
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "profile/known.h"
 #include "profile_example.h"
 #include "profile_same.h"
 
@@ -330,6 +331,132 @@ static void test_the_last_one_tells_of_the_end(void **state)
 	dt_profile_free(third);
 }
 
+/* A pid that was used and has become another program again and again: who is who is found without a look at each pair,
+ * which would take many minutes. */
+static void test_a_pid_that_was_used_often(void **state)
+{
+	enum { USES = 500000, IMAGES = 4 };
+	struct dt_profile *both[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		both[i] = example_of_boot(1000, "b", 1000);
+		for (uint32_t k = 0; k < USES; k++) {
+			struct dt_profile_process process = {
+			    .pid = 4711, .start_ns = 1 + k / IMAGES, .image = 1 + k % IMAGES, .ended_ns = 1};
+			uint32_t id;
+
+			assert_int_equal(dt_profile_add_process(both[i], &process, &id), 0);
+		}
+	}
+	assert_int_equal(merge(both[0], both[1]), 0);
+	assert_int_equal(dt_profile_counts(both[0]).processes, 2 + USES);
+	dt_profile_free(both[0]);
+	dt_profile_free(both[1]);
+}
+
+/* Nor if nothing tells them apart but the time when they were there; of an ordinary number all are found. */
+static void test_a_pid_of_which_nothing_is_told(void **state)
+{
+	static const uint32_t uses[] = {1000, 300000};
+
+	(void)state;
+	for (size_t i = 0; i < DT_COUNT(uses); i++) {
+		struct dt_profile *both[2];
+
+		for (int m = 0; m < 2; m++) {
+			both[m] = example_of_boot(1000, "b", 1000);
+			for (uint32_t k = 1; k <= uses[i]; k++) {
+				struct dt_profile_process process = {
+				    .pid = 4711, .began_ns = 10 * k, .ended_ns = 10 * k + 5};
+				uint32_t id;
+
+				assert_int_equal(dt_profile_add_process(both[m], &process, &id), 0);
+			}
+		}
+		assert_int_equal(merge(both[0], both[1]), 0);
+		if (!i)
+			assert_int_equal(dt_profile_counts(both[0]).processes, 2 + uses[i]);
+		dt_profile_free(both[0]);
+		dt_profile_free(both[1]);
+	}
+}
+
+/* As it is meant, pair by pair: see known.c. */
+static unsigned likeness(const struct known_processes *known, const struct known_process *entry,
+			 const struct dt_profile_process *process)
+{
+	/* Of whom nothing is told is always looked at. */
+	struct known_process alone = {.pid = entry->pid, .id = entry->id, .until_ns = entry->until_ns};
+	struct known_processes one = {
+	    .profile = known->profile, .list = &alone, .count = 1, .one_clock = known->one_clock};
+	const struct dt_profile_process *before = dt_profile_process_at(known->profile, entry->id);
+	bool together = process->began_ns < entry->until_ns &&
+			(!process->ended_ns || before->began_ns < process->ended_ns);
+
+	return known_processes_find(&one, process) ? 1u + 2u * together + (before->command == process->command) : 0;
+}
+
+static struct dt_profile_process any_process(uint32_t *seed, const uint32_t words[2])
+{
+	uint32_t bits = *seed = *seed * 1664525 + 1013904223;
+
+	bits >>= 8;
+	return (struct dt_profile_process){.pid = 1 + (bits & 1),
+					   .start_ns = (bits >> 1 & 3) % 3,
+					   .image = (bits >> 3 & 3) % 3,
+					   .command = words[bits >> 5 & 1],
+					   .executable = words[(bits >> 6 & 3) == 1],
+					   .container = words[(bits >> 8 & 3) == 1],
+					   .began_ns = bits >> 10 & 3,
+					   .ended_ns = bits >> 12 & 1 ? 3 + (bits >> 13 & 3) : 0};
+}
+
+/* The likeliest of all, and of several the newest one; also after some have learned when they began. */
+static void test_the_likeliest_is_found(void **state)
+{
+	uint32_t seed = 1, found = 0;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct dt_profile *profile = dt_profile_new();
+		uint32_t words[2] = {example_string(profile, "a"), example_string(profile, "b")}, id;
+		struct known_processes known;
+
+		for (int i = 0; i < 20; i++) {
+			struct dt_profile_process process = any_process(&seed, words);
+
+			assert_int_equal(dt_profile_add_process(profile, &process, &id), 0);
+		}
+		assert_int_equal(known_processes_init(&known, profile, round % 2), 0);
+		for (int i = 0; i < 50; i++) {
+			struct dt_profile_process process = any_process(&seed, words), learned;
+			unsigned most = 0;
+
+			id = 0;
+			for (size_t k = 0; k < known.count; k++) {
+				unsigned like = likeness(&known, &known.list[k], &process);
+
+				if (like > most || (like && like == most && known.list[k].id > id)) {
+					most = like;
+					id = known.list[k].id;
+				}
+			}
+			assert_int_equal(known_processes_find(&known, &process), id);
+			if (!id)
+				continue;
+			found++;
+			learned = *dt_profile_process_at(profile, id);
+			learned.start_ns = learned.start_ns ? learned.start_ns : process.start_ns;
+			learned.image = learned.image ? learned.image : process.image;
+			assert_int_equal(dt_profile_set_process(profile, id, &learned), 0);
+		}
+		known_processes_release(&known);
+		dt_profile_free(profile);
+	}
+	assert_true(found > 1000);
+}
+
 /* Of two programs that a process was, each finds itself. */
 static void test_each_program_finds_itself(void **state)
 {
@@ -484,6 +611,9 @@ int main(void)
 	    cmocka_unit_test(test_who_is_the_same),
 	    cmocka_unit_test(test_the_last_one_tells_of_the_end),
 	    cmocka_unit_test(test_each_program_finds_itself),
+	    cmocka_unit_test(test_a_pid_that_was_used_often),
+	    cmocka_unit_test(test_a_pid_of_which_nothing_is_told),
+	    cmocka_unit_test(test_the_likeliest_is_found),
 	    cmocka_unit_test(test_files_of_two_boots),
 	    cmocka_unit_test(test_what_is_left_out_is_told),
 	};

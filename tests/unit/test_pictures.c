@@ -203,6 +203,32 @@ static void test_long_names_are_cut(void **state)
 	dt_profile_free(profile);
 }
 
+/* Signs that take no column are not cut by columns: a thousand boxes have such a name, and such a path. */
+static void test_a_picture_of_long_names_stays_small(void **state)
+{
+	static char name[200001], file[200001];
+	struct dt_profile *profile = empty_profile();
+	uint32_t stack = 0;
+	size_t size;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(name) - 1; i++)
+		name[i] = file[i] = i % 2 ? '\x81' : '\xcc';
+	memcpy(name, "na", 2);
+	memcpy(file, "/p", 2);
+	for (uint32_t i = 0; i < 1000; i++)
+		stack = example_frame(profile, stack, name, file, 3);
+	add_run(profile, stack, 0, 1000000);
+	text = render(&dt_profile_svg, profile, (struct dt_view_options){.full_names = true}, &size);
+	assert_int_equal(count(text, "<g class=\"f"), 1001);
+	assert_int_equal(count(text, "<title>na\xcc\x81"), 1000);
+	assert_int_equal(count(text, "\n/p\xcc\x81"), 1000);
+	assert_true(size < 16 << 20);
+	free(text);
+	dt_profile_free(profile);
+}
+
 /* A stack as deep as a recording may have them: the outer and the inner frames, and a word on those between. */
 static void test_very_deep_stacks_are_cut(void **state)
 {
@@ -484,6 +510,7 @@ int main(void)
 	    cmocka_unit_test(test_a_picture_stays_small),
 	    cmocka_unit_test(test_a_deep_stack_ends),
 	    cmocka_unit_test(test_long_names_are_cut),
+	    cmocka_unit_test(test_a_picture_of_long_names_stays_small),
 	    cmocka_unit_test(test_very_deep_stacks_are_cut),
 	    cmocka_unit_test(test_deep_stacks_are_whole),
 	    cmocka_unit_test(test_a_bounded_output),
