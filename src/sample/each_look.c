@@ -79,6 +79,7 @@ static void ask_kernel(struct pass *p, struct dt_recorded *thread)
 	const struct dt_seat *seat = p->moment->seat;
 	struct one one = {.thread = thread, .seen_ns = dt_clock_ns()};
 	struct dt_thread_stat stat;
+	bool elsewhere;
 
 	if (dt_thread_sched_now(&thread->files, &one.before) < 0) {
 		/* It has ended: the list tells more the next time. */
@@ -96,12 +97,16 @@ static void ask_kernel(struct pass *p, struct dt_recorded *thread)
 		return;
 	}
 	one.running = stat.state == 'R';
+	elsewhere = one.running &&
+		    (seat->kind == DT_SEAT_BESIDE || stat.processor != seat->cpu || stat.rt_priority != 0);
 	if (!thread->asked) {
 		thread->asked = true;
 		thread->blocked = !one.running;
+		thread->elsewhere = elsewhere;
 		thread->first = one.before.slices;
+		thread->first_ns = one.before.ran_ns;
 	}
-	if (one.running && (seat->kind == DT_SEAT_BESIDE || stat.processor != seat->cpu || stat.rt_priority != 0)) {
+	if (elsewhere) {
 		set_aside(p, &stat);
 		return;
 	}
@@ -240,9 +245,22 @@ static void lose(struct dt_recorder *r, struct dt_recorded *thread)
 	thread->syscall = NULL;
 }
 
+/* As dt_away_came_late(), of a thread that cannot have waited for a GIL. */
+static bool came_late(const struct pass *p, const struct one *one, const struct dt_thread_sched *after)
+{
+	const struct dt_recorded *thread = one->thread;
+	uint64_t ran_ns = after->ran_ns - DT_MIN(thread->first_ns, after->ran_ns);
+
+	return p->r->python->layout.free_threaded && one->running && !one->stopped && !one->agreed && thread->asked &&
+	       thread->elsewhere && thread->counted && !thread->began && after->slices == thread->first && ran_ns &&
+	       thread->first > thread->sched.slices + !thread->stands &&
+	       p->moment->seat->since_ns > p->moment->due_ns + ran_ns;
+}
+
 static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *after)
 {
 	struct dt_recorded *thread = one->thread;
+	bool late = came_late(p, one, after);
 	bool gil = one->walk.attached || dt_recorded_has_gil(p->r, thread);
 
 	dt_recorded_stack(thread, &one->walk);
@@ -258,7 +276,9 @@ static void keep(struct pass *p, struct one *one, const struct dt_thread_sched *
 	thread->stands = !one->running && !thread->unseen;
 	thread->seen = true;
 	one->seen_ns = dt_seen_since(p->r, p->moment, thread, after, one->running, one->seen_ns);
-	if (thread->asked && after->slices != thread->first && !thread->began)
+	if (late)
+		thread->blocked = true; /* at the moment it was */
+	if (late || (thread->asked && after->slices != thread->first && !thread->began))
 		lose(p->r, thread);
 	else if (one->seen_ns > p->moment->late_ns && thread->ran && !thread->began)
 		dt_recorded_unseen(p->r, thread, false);

@@ -55,7 +55,9 @@ struct dt_recorded {
 	bool ended;        /* its thread is gone: the next look at all threads drops it */
 	bool asked;        /* where each is looked at on its own: in this look it was asked for, */
 	bool blocked;      /* was blocked then, */
-	uint64_t first;    /* and had been put on a CPU so often */
+	bool elsewhere;    /* or was on another CPU than ours, */
+	uint64_t first;    /* had been put on a CPU so often */
+	uint64_t first_ns; /* and had run for so long, as far as that was booked */
 
 	/* For who uses the recorder: zero when the thread is new, and then left alone. */
 	struct {
