@@ -231,7 +231,7 @@ void dt_escape_cut_middle(struct dt_buf *buf, const char *text, size_t columns)
 	size_t taken;
 
 	dt_escape(&whole, text);
-	taken = whole.data ? dt_columns(whole.data) : 0;
+	taken = dt_columns_part(whole.data, whole.length);
 	if (taken <= columns)
 		dt_buf_append(buf, whole.data, whole.length);
 	else if (columns)
