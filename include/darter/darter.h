@@ -213,6 +213,7 @@ struct dt_record_options {
 	double rate;           /* looks per second, 1 to 1,000,000; 0: 100 */
 	enum dt_pause pause;   /* DT_PAUSE_NEVER: what could only be seen by stopping a thread is counted as not seen */
 	bool no_perch;         /* do not borrow the CPU of the running thread */
+	enum dt_native native; /* C frames as well: each look stops whoever runs, as DT_PAUSE_ALWAYS does */
 	int fd;                /* where the recording is written to, as a .darter file; stays the caller's */
 	enum dt_weight weight; /* which view it is made for: a word in the file, everything is recorded in any case */
 };

@@ -13,6 +13,7 @@ struct module {
 	uint64_t start, end, offset;
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
+	uint32_t serial;
 	char *path;
 	bool opened; /* or it was tried: all below is known */
 	bool missing;
@@ -32,6 +33,7 @@ struct dt_modules {
 	int root;            /* the target's root directory, -1: not to be had */
 	struct module *list; /* by address */
 	size_t count;
+	uint32_t last_serial;
 };
 
 struct dt_modules *dt_modules_new(const struct dt_proc *proc, struct dt_mem *live, struct dt_tables *tables,
@@ -93,6 +95,7 @@ static bool add(struct module *module, const struct dt_map *map, struct dt_modul
 				  .inode = map->inode,
 				  .dev_major = map->dev_major,
 				  .dev_minor = map->dev_minor,
+				  .serial = ++old->last_serial,
 				  .path = strdup(map->path)};
 	return module->path;
 }
@@ -240,7 +243,10 @@ bool dt_modules_place(struct dt_modules *modules, uint64_t address, struct dt_pl
 		return false;
 	open_module(modules, module);
 	read_symbols(modules, module);
-	*place = (struct dt_place){.path = module->path, .offset = address - module->bias, .replaced = module->missing};
+	*place = (struct dt_place){.path = module->path,
+				   .offset = address - module->bias,
+				   .serial = module->serial,
+				   .replaced = module->missing};
 	if (module->symbols && dt_symbols_find(module->symbols, place->offset, &symbol)) {
 		place->symbol = symbol.name;
 		place->into = place->offset - symbol.address;

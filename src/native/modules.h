@@ -36,6 +36,7 @@ struct dt_place {
 	uint64_t offset;  /* link-time address, in the file */
 	const char *symbol; /* raw; NULL: not known. As long as the cache of symbols */
 	uint64_t into;      /* how far into the function */
+	uint32_t serial;    /* of the mapping: another one at the same place has another number */
 	bool replaced;      /* the file is not to be had, or is another one now */
 };
 

@@ -374,6 +374,46 @@ static int read_code(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t a
 	return rc;
 }
 
+/* No object lies there. */
+static uint64_t native_address(uint64_t number)
+{
+	return number | UINT64_C(1) << 63;
+}
+
+const struct dt_code *dt_code_native(const struct dt_code_cache *cache, uint64_t number)
+{
+	const struct kept *kept = cache->slot_count ? *find_slot(cache, native_address(number)) : NULL;
+
+	return kept ? &kept->code : NULL;
+}
+
+int dt_code_native_add(struct dt_code_cache *cache, uint64_t number, const char *name, const char *file,
+		       const struct dt_code **code)
+{
+	struct kept **slot, *kept;
+	int rc = make_room(cache);
+
+	if (rc < 0)
+		return rc;
+	kept = dt_arena_calloc(&cache->arena, 1, sizeof(*kept));
+	if (!kept)
+		return -ENOMEM;
+	kept->code = (struct dt_code){.address = native_address(number),
+				      .name = dt_arena_strdup(&cache->arena, name),
+				      .file = dt_arena_strdup(&cache->arena, file),
+				      .oldest = cache->oldest_id,
+				      .native = true,
+				      .memo = kept->memo};
+	if (!kept->code.name || !kept->code.file)
+		return -ENOMEM;
+	kept->code.id = ++cache->last_id;
+	slot = find_slot(cache, kept->code.address);
+	cache->count += !*slot;
+	*slot = kept;
+	*code = &kept->code;
+	return 0;
+}
+
 int dt_code_get(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t address, const struct dt_code **code)
 {
 	size_t size = DT_MAX(cache->head_end, present(cache->layout->code.firsttraceable));

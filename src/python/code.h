@@ -20,6 +20,7 @@ struct dt_code {
 	uint32_t first_line;
 	uint32_t first_traceable; /* bytes; 0 before 3.11 */
 	bool resumable;           /* a generator or coroutine; false where the layout has no flags */
+	bool native;              /* a function of C: it has no line, and "" is the name of one that is not known */
 	uint64_t bytecode;        /* 3.11+: address of the first instruction; before: 0 */
 	const uint8_t *table;
 	size_t table_size;
@@ -59,5 +60,12 @@ void dt_code_cache_several(struct dt_code_cache *cache);
 /* The code at an address, read through mem if it is new or changed. The pointer is valid until the next begin. 0,
  * -EFAULT, -EINVAL (no code object), -ENOMEM. */
 int dt_code_get(struct dt_code_cache *cache, struct dt_mem *mem, uint64_t address, const struct dt_code **code);
+
+/* Functions that are not Python's stand beside codes, so that stacks can have both: under a number that the caller
+ * makes for each. NULL: there is none. What was added is good until the next begin, and may be gone then. 0 or -ENOMEM.
+ */
+const struct dt_code *dt_code_native(const struct dt_code_cache *cache, uint64_t number);
+int dt_code_native_add(struct dt_code_cache *cache, uint64_t number, const char *name, const char *file,
+		       const struct dt_code **code);
 
 #endif
