@@ -137,7 +137,8 @@ static void free_spare_files(struct dt_recording *r)
 int dt_record(const struct dt_record_options *options, struct dt_recording **result, struct dt_error *err)
 {
 	const struct dt_options looking = {.pause = options->pause == DT_PAUSE_NEVER ? DT_PAUSE_NEVER : DT_PAUSE_AUTO,
-					   .no_perch = options->no_perch};
+					   .no_perch = options->no_perch,
+					   .native = options->native};
 	struct dt_watcher_options watching;
 	struct dt_recording *r;
 	int rc;
@@ -166,9 +167,11 @@ int dt_record(const struct dt_record_options *options, struct dt_recording **res
 			  : dt_fail(err, DT_EMEMORY, "out of memory");
 	watching = (struct dt_watcher_options){.bell = r->bell,
 					       .rate = r->options.rate,
-					       .perch = !options->no_perch,
+					       .perch = !options->no_perch && !options->native,
 					       .pause = options->pause != DT_PAUSE_NEVER,
-					       .pause_always = options->pause == DT_PAUSE_ALWAYS};
+					       .pause_always = options->pause == DT_PAUSE_ALWAYS ||
+							       (options->native && options->pause != DT_PAUSE_NEVER),
+					       .native = options->native != DT_NATIVE_NONE};
 	if (rc == 0)
 		rc = dt_crew_new(&watching, r->began_ns, &r->crew, err);
 	if (rc < 0) {

@@ -1,10 +1,8 @@
 /* From a look to what the public header promises: names, ids, warnings, the main thread first. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/util.h"
 #include "lib/target.h"
-#include "sample/state.h"
 
 static int by_ident(const void *a, const void *b)
 {
@@ -46,10 +44,20 @@ static const struct dt_frame *build_frames(struct dt_target *target, const struc
 					      .file = from->code->file,
 					      .line = from->line,
 					      .first_line = from->code->first_line,
-					      .entry = from->entry};
+					      .entry = from->entry,
+					      .native = from->code->native};
+		if (!from->code->native)
+			continue;
+		frames[i].address = from->ip;
+		if (!from->code->name[0])
+			frames[i].name = NULL;
 	}
-	if (target->options.source && walk->frame_count)
-		frames[0].source = dt_source_line(&target->source, frames[0].file, frames[0].line, &target->arena);
+	for (size_t i = 0; target->options.source && i < walk->frame_count; i++) {
+		if (frames[i].native)
+			continue;
+		frames[i].source = dt_source_line(&target->source, frames[i].file, frames[i].line, &target->arena);
+		break; /* of the innermost one */
+	}
 	return frames;
 }
 
@@ -70,18 +78,6 @@ static bool collects(const struct dt_look *look, const struct dt_look_thread *th
 	return attached == 1;
 }
 
-/* Of a stack with frames left out nobody knows where C frames belong. */
-static int add_natives(struct dt_target *target, const struct dt_look *look, int tid, const struct dt_walk_thread *walk,
-		       struct dt_thread *thread)
-{
-	if (!target->natives || thread->torn)
-		return 0;
-	return dt_natives_add(target->natives, target->options.native, dt_c_stacks_of(&look->c_stacks, tid), walk,
-			      &target->arena, thread) < 0
-		   ? DT_EMEMORY
-		   : 0;
-}
-
 static int build_thread(struct dt_target *target, const struct dt_look *look, size_t index, struct dt_thread *thread)
 {
 	const struct dt_look_thread *from = &look->threads[index];
@@ -97,6 +93,8 @@ static int build_thread(struct dt_target *target, const struct dt_look *look, si
 	    .gil = from->gil,
 	    .gc = collects(look, from),
 	    .torn = from->torn,
+	    .foreign = from->foreign,
+	    .native_missing = from->native_missing,
 	    .proof = from->proof,
 	    .frame_count = from->walk->frame_count,
 	};
@@ -109,9 +107,7 @@ static int build_thread(struct dt_target *target, const struct dt_look *look, si
 			thread->name = kernel_name(target, from->tid);
 	}
 	thread->frames = build_frames(target, from->walk);
-	if (!thread->frames)
-		return DT_EMEMORY;
-	return add_natives(target, look, from->tid, from->walk, thread);
+	return thread->frames ? 0 : DT_EMEMORY;
 }
 
 /* A thread state that was made and not yet begun to run has nothing to show: its thread is not there yet. */
@@ -160,37 +156,6 @@ static void add_warnings(struct dt_target *target, const struct dt_look *look, c
 	snapshot->warnings = warnings;
 }
 
-static bool is_listed(const struct dt_thread *threads, size_t count, int tid)
-{
-	for (size_t i = 0; i < count; i++)
-		if (threads[i].tid == (uint64_t)tid)
-			return true;
-	return false;
-}
-
-/* Threads that Python does not know: C code has made them. */
-static int add_foreign(struct dt_target *target, const struct dt_look *look, struct dt_thread *threads)
-{
-	struct dt_snapshot *snapshot = &target->snapshot;
-	size_t known = snapshot->thread_count;
-
-	for (size_t i = 0; target->natives && i < look->c_stacks.count; i++) {
-		const struct dt_c_stack *stack = &look->c_stacks.list[i];
-		struct dt_thread *thread = &threads[snapshot->thread_count];
-
-		if (is_listed(threads, known, stack->tid))
-			continue;
-		*thread = (struct dt_thread){.tid = (uint64_t)stack->tid, .foreign = true};
-		thread->state = dt_state_of(&target->proc, stack->tid, 0, 0, &thread->syscall);
-		thread->proof = stack->seen ? stack->call.running ? DT_PROOF_PAUSE : DT_PROOF_STILL : DT_PROOF_NONE;
-		thread->name = target->options.no_names ? NULL : kernel_name(target, stack->tid);
-		if (add_natives(target, look, stack->tid, NULL, thread) < 0)
-			return DT_EMEMORY;
-		snapshot->thread_count++;
-	}
-	return 0;
-}
-
 int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, struct dt_error *err)
 {
 	struct dt_snapshot *snapshot = &target->snapshot;
@@ -215,12 +180,10 @@ int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, stru
 	    .torn = look->torn,
 	};
 	dt_version_text(&snapshot->version, snapshot->version_text);
-	if (target->natives && dt_natives_begin(target->natives) == -ENOMEM)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
 	for (size_t i = 0; i < target->name_groups; i++)
 		if (target->names[i].count)
 			qsort(target->names[i].names, target->names[i].count, sizeof(struct dt_thread_name), by_ident);
-	threads = dt_arena_calloc(&target->arena, look->thread_count + look->c_stacks.count + 1, sizeof(*threads));
+	threads = dt_arena_calloc(&target->arena, look->thread_count + 1, sizeof(*threads));
 	warnings = dt_arena_calloc(&target->arena, WARNINGS, sizeof(*warnings));
 	if (!threads || !warnings || (target->options.source && dt_source_begin(&target->source, look) < 0))
 		return dt_fail(err, DT_EMEMORY, "out of memory");
@@ -241,8 +204,6 @@ int dt_snapshot_build(struct dt_target *target, const struct dt_look *look, stru
 			threads[0] = main_thread;
 		}
 	}
-	if (add_foreign(target, look, threads) < 0)
-		return dt_fail(err, DT_EMEMORY, "out of memory");
 	snapshot->threads = threads;
 	add_warnings(target, look, warnings);
 	dt_source_clear(&target->source);

@@ -31,6 +31,8 @@ static size_t add_thread(struct dt_source_user *users, size_t count, const struc
 	for (size_t i = 0; i < thread->frame_count; i++) {
 		const struct dt_walk_frame *frame = &thread->frames[i];
 
+		if (frame->code->native)
+			continue;
 		if (!count || users[count - 1].code != frame->code) /* recursion makes long runs of one */
 			users[count++] = (struct dt_source_user){.code = frame->code};
 		users[count - 1].line = DT_MAX(users[count - 1].line, frame->line);

@@ -41,8 +41,6 @@ static void forget_program(struct dt_target *target)
 {
 	dt_sampler_free(target->sampler);
 	target->sampler = NULL;
-	dt_natives_free(target->natives);
-	target->natives = NULL;
 	dt_mem_free(target->live);
 	target->live = NULL;
 	target->names = NULL;
@@ -92,11 +90,7 @@ static int learn_program(struct dt_target *target, struct dt_error *err)
 		return rc;
 	if (!target->options.no_names)
 		dt_sampler_set_extra(target->sampler, dt_target_names, target);
-	if (!target->options.native)
-		return 0;
-	target->natives = dt_natives_new(&target->proc, target->live,
-					 target->python.library[0] ? target->python.library : target->executable);
-	return target->natives ? 0 : dt_fail(err, DT_EMEMORY, "out of memory");
+	return 0;
 }
 
 static int open_source(void *context, const char *path)

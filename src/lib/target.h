@@ -3,7 +3,6 @@
 #define DT_LIB_TARGET_H
 
 #include "base/arena.h"
-#include "lib/native_stack.h"
 #include "lib/source.h"
 #include "python/thread_names.h"
 #include "sample/dead.h"
@@ -19,7 +18,6 @@ struct dt_target {
 	struct dt_mem *live;
 	struct dt_python python;
 	struct dt_sampler *sampler;  /* NULL: it is for a recording, which has its own, or has lost its program */
-	struct dt_natives *natives;  /* NULL: no C frames are asked for */
 	struct dt_find_cache *cache; /* while it is being attached; NULL: none */
 	bool recorded;
 	struct dt_core *core; /* with dead, instead of proc, live and sampler */

@@ -3,6 +3,7 @@
 #define DT_SAMPLE_LOOK_H
 
 #include "sample/hold.h"
+#include "sample/native_stack.h"
 #include "sample/sampler.h"
 #include "sample/suspects.h"
 
@@ -29,6 +30,7 @@ struct dt_sampler {
 	uint64_t random;
 	uint64_t unknown_switches; /* of all GILs, when a suspect could not be told */
 	struct dt_holds holds;
+	struct dt_natives *natives; /* NULL: no C frames are asked for */
 	struct dt_look look;
 };
 

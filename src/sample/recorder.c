@@ -124,7 +124,7 @@ static int climb(struct dt_recorder *r, const struct dt_moment *moment, enum dt_
 	rc = dt_sampler_look(r->sampler, &look, err);
 	if (many)
 		dt_recorder_sit_down(r, moment->seat);
-	r->climb_ns = dt_clock_ns() + (dt_clock_ns() - began) * CLIMB_REST;
+	r->climb_ns = r->sampler->natives ? 0 : dt_clock_ns() + (dt_clock_ns() - began) * CLIMB_REST;
 	r->passed = 0;
 	if (rc < 0)
 		return rc;

@@ -51,7 +51,10 @@ int dt_sampler_new(const struct dt_proc *proc, struct dt_mem *live, const struct
 	dt_arena_init(&s->scratch, 0);
 	s->codes = dt_code_cache_new(&python->layout);
 	s->tids = dt_tids_new(proc);
-	if (!s->codes || !s->tids || dt_mem_open_image(live, pool, &s->image) < 0) {
+	if (s->codes && s->options.native)
+		s->natives = dt_natives_new(proc, live, python, s->codes, s->options.native);
+	if (!s->codes || !s->tids || (s->options.native && !s->natives) ||
+	    dt_mem_open_image(live, pool, &s->image) < 0) {
 		dt_sampler_free(s);
 		return dt_fail(err, DT_EMEMORY, "out of memory");
 	}
@@ -64,6 +67,7 @@ void dt_sampler_free(struct dt_sampler *s)
 	if (!s)
 		return;
 	dt_holds_release(&s->holds);
+	dt_natives_free(s->natives);
 	dt_mem_free(s->image);
 	dt_code_cache_free(s->codes);
 	dt_tids_free(s->tids);
@@ -353,6 +357,8 @@ int dt_sampler_look(struct dt_sampler *s, const struct dt_look **look, struct dt
 	s->look.traced = s->holds.tracer != 0;
 	if (rc == 0 && !s->labelled)
 		rc = dt_look_label(s);
+	if (rc == 0 && s->natives)
+		rc = dt_natives_add(s->natives, &s->look, &s->arenas[s->current]);
 	if (rc < 0)
 		return explain(s, rc, err);
 	*look = &s->look;

@@ -27,6 +27,8 @@ struct dt_look_thread {
 	const char *syscall; /* its name; NULL: none */
 	bool gil;
 	bool torn;
+	bool foreign;               /* no thread of Python: it has frames of C alone */
+	const char *native_missing; /* if C frames are asked for: why they are not there, or not all; NULL: they are */
 	enum dt_proof proof;
 };
 

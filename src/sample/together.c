@@ -16,7 +16,8 @@
 
 enum dt_way dt_recorder_way(struct dt_recorder *r, const struct dt_walk *walk)
 {
-	if (walk->interpreter_count > DT_HOMES || !walk->lists_whole)
+	/* C stacks are copied while all stand. */
+	if (walk->interpreter_count > DT_HOMES || !walk->lists_whole || r->sampler->natives)
 		return DT_WAY_LADDER;
 	if (r->python->layout.free_threaded || (walk->thread_count > 1 && !dt_walk_gil_counted(r->python)))
 		return DT_WAY_EACH;

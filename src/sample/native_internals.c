@@ -1,6 +1,6 @@
 /* Names by which calls are carried: see native_internals.h. A name also stands for what compilers make of it, with a
  * dot behind it ("type_call.cold", "slot_tp_call.isra.0"); one that ends in a star for all that begin so. */
-#include "lib/native_internals.h"
+#include "sample/native_internals.h"
 
 #include <string.h>
 

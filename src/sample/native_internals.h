@@ -1,7 +1,7 @@
 /* Functions of the interpreter and of the C library that only carry a call from one function to another, or begin a
  * thread: nobody's work. */
-#ifndef DT_LIB_NATIVE_INTERNALS_H
-#define DT_LIB_NATIVE_INTERNALS_H
+#ifndef DT_SAMPLE_NATIVE_INTERNALS_H
+#define DT_SAMPLE_NATIVE_INTERNALS_H
 
 #include <stdbool.h>
 
