@@ -34,15 +34,8 @@ static int set_no_source(void *options, const char *value, struct dt_error *err)
 
 static int set_native(void *options, const char *value, struct dt_error *err)
 {
-	enum dt_native *native = &((struct dt_dump_options *)options)->attach.native;
-
 	(void)err;
-	if (value && !strcmp(value, "all"))
-		*native = DT_NATIVE_ALL;
-	else if (value && !strcmp(value, "leaf"))
-		*native = DT_NATIVE_LEAF;
-	else
-		*native = DT_NATIVE_USUAL;
+	((struct dt_dump_options *)options)->attach.native = dt_native_of(value);
 	return 0;
 }
 
@@ -105,6 +98,14 @@ static int run(void *options)
 	if (!o->format)
 		o->format = dt_format_by_name(common->json ? "json" : "text");
 	common->json = !strcmp(o->format->name, "json");
+	if (o->core && o->attach.native) {
+		struct dt_error err;
+
+		dt_fail(&err, DT_EUSAGE, "--native is not possible with --core yet");
+		dt_hint(&err, "without it the Python frames of the core are shown");
+		dt_report(common, &err);
+		return dt_exit_code(DT_EUSAGE);
+	}
 	if (o->core || o->exe || o->root)
 		code = dt_dump_core(o);
 	else
@@ -149,17 +150,11 @@ static const struct dt_option table[] = {
      .value = "N",
      .help = "Show the innermost N frames of each thread.",
      .set = set_max_frames},
-    {.letter = 'n',
-     .name = "native",
-     .kind = DT_VALUE_CHOICE,
-     .value = "WHICH",
-     .choices = "all leaf",
-     .optional = true,
-     .help = "Show frames of C, C++, Rust and Cython between those of Python, and threads that have no Python at all. "
-	     "all: those too that only carry calls inside of the interpreter. leaf: only what the innermost Python "
-	     "function has called. A thread that runs is stopped while its stack is copied, one after the other; one "
-	     "that is in a system call is not.",
-     .set = set_native},
+    DT_OPTION_NATIVE(
+	"Show frames of C, C++, Rust and Cython between those of Python, and threads that have no Python at "
+	"all. all: those too that only carry calls inside of the interpreter. leaf: only what the innermost "
+	"Python function has called. A thread that runs is stopped while its stack is copied, one after the "
+	"other; one that is in a system call is not."),
     {.name = "no-source", .help = "Leave the line of source code out.", .set = set_no_source},
     {.name = "pause",
      .kind = DT_VALUE_CHOICE,

@@ -52,6 +52,13 @@ static int set_keep(void *options, const char *value, struct dt_error *err)
 	return dt_value_count(value, &((struct dt_record_command *)options)->keep, err);
 }
 
+static int set_native(void *options, const char *value, struct dt_error *err)
+{
+	(void)err;
+	((struct dt_record_command *)options)->how.native = dt_native_of(value);
+	return 0;
+}
+
 static int set_pause(void *options, const char *value, struct dt_error *err)
 {
 	(void)err;
@@ -221,6 +228,10 @@ static const struct dt_option table[] = {
      .help = "With --rotate: keep the last N files of this run, and remove older ones.",
      .set = set_keep},
     DT_OPTIONS_SHOWING,
+    DT_OPTION_NATIVE(
+	"Record frames of C, C++, Rust and Cython, too, and threads that have no Python. all: those too that "
+	"only carry calls inside of the interpreter. leaf: only what the innermost Python function has "
+	"called. Whoever runs is stopped for each look, some 0.1 ms; who is in a system call is not."),
     {.name = "pause",
      .kind = DT_VALUE_CHOICE,
      .value = "WHEN",

@@ -100,6 +100,9 @@ int dt_set_color(void *options, const char *value, struct dt_error *err);
 int dt_set_quiet(void *options, const char *value, struct dt_error *err);
 int dt_set_verbose(void *options, const char *value, struct dt_error *err);
 
+/* What a value of --native means; NULL: none was given. */
+enum dt_native dt_native_of(const char *value);
+
 /* Clang-format would tear the rows apart. */
 /* clang-format off */
 #define DT_OPTION_JSON {.letter = 'j', .name = "json", .help = "Write JSON, for programs.", .set = dt_set_json}
@@ -109,6 +112,9 @@ int dt_set_verbose(void *options, const char *value, struct dt_error *err);
 	 .set = dt_set_color}
 #define DT_OPTION_QUIET(words) {.letter = 'q', .name = "quiet", .help = words, .set = dt_set_quiet}
 #define DT_OPTION_VERBOSE(words) {.letter = 'v', .name = "verbose", .help = words, .set = dt_set_verbose}
+#define DT_OPTION_NATIVE(words)                                                                                        \
+	{.letter = 'n', .name = "native", .kind = DT_VALUE_CHOICE, .value = "WHICH", .choices = "all leaf",            \
+	 .optional = true, .help = words, .set = set_native}
 /* clang-format on */
 
 /* Exit codes of the whole program. */

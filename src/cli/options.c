@@ -28,6 +28,13 @@ int dt_set_quiet(void *options, const char *value, struct dt_error *err)
 	return 0;
 }
 
+enum dt_native dt_native_of(const char *value)
+{
+	if (value && !strcmp(value, "all"))
+		return DT_NATIVE_ALL;
+	return value && !strcmp(value, "leaf") ? DT_NATIVE_LEAF : DT_NATIVE_USUAL;
+}
+
 int dt_set_verbose(void *options, const char *value, struct dt_error *err)
 {
 	(void)value, (void)err;

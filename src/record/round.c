@@ -14,7 +14,10 @@
 #include "base/util.h"
 #include "record/watcher_inside.h"
 
-#define LATE_NS   200000u   /* after which a look is not one of its moment any more */
+#define LATE_NS 200000u /* after which a look is not one of its moment any more */
+#define NATIVE_NS                                                                                                      \
+	2000000u /* the same where C stacks are copied: nobody is put aside by the instant, who runs is stopped some   \
+		    time later */
 #define ASIDE_NS  100000u   /* in which who runs at an instant is put aside for us, though we may have to wait then */
 #define STOP_NS   300000u   /* more may pass until one is met that ran when it was first asked */
 #define VAIN_NS   800000u   /* the same of one that was to stop, and waits for a CPU: it stands */
@@ -367,7 +370,8 @@ static bool is_punctual(const struct dt_watcher *w, uint64_t due_ns, uint64_t wo
 
 uint64_t dt_watcher_round(struct dt_watcher *w, uint64_t due_ns)
 {
-	struct moment m = {w, w->subjects, w->seat.cpu, due_ns, dt_clock_ns(), due_ns + LATE_NS};
+	struct moment m = {w,      w->subjects,   w->seat.cpu,
+			   due_ns, dt_clock_ns(), due_ns + (w->options.native ? NATIVE_NS : LATE_NS)};
 	struct dt_subject **link = &w->subjects;
 	uint64_t since_ns, half_ns, told_ns;
 	bool home, late = m.woke_ns > m.late_ns, lost = m.woke_ns > due_ns + LONG_NS;

@@ -23,6 +23,7 @@ struct dt_watcher_options {
 	bool perch;        /* may a perch be taken? */
 	bool pause;        /* may threads be stopped? */
 	bool pause_always; /* threads are stopped rather than perched on */
+	bool native;       /* C stacks are copied: a look takes longer */
 };
 
 struct dt_watcher;

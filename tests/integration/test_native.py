@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
 
 import native
 import schema
+from recordings import stacks
 from harness import SHAPES, SYSTEM, USABLE, darter, each, limit, need_program, process_state, target, wait_for
 
 PYTHONS = [python for python in SHAPES if python.version >= (3, 8)]
@@ -166,3 +168,42 @@ def test_nobody_is_left_stopped():
                 shown(program.pid, "--native")
             states = [process_state(f"{program.pid}/task/{task.name}") for task in Path(f"/proc/{program.pid}/task").iterdir()]
             assert sorted(set(states)) == ["R", "S"], states
+
+
+def recorded(folder, pid, *show):
+    """[(names from the outermost on, microseconds)], the longest first."""
+    file = Path(folder) / "a.darter"
+    darter("record", "-q", "--native", "-d", "1.5", "-o", file, pid, check=0)
+    found = [([re.sub(r" \([^()]*\)$", "", frame) for frame in path], weight) for path, weight in stacks(file, *show)]
+    return sorted(found, key=lambda one: -one[1])
+
+
+@each(PYTHONS)
+@each(["c", "rs"])
+def test_a_recording_has_the_known_chain(python, language):
+    python.demand()
+    with tempfile.TemporaryDirectory(prefix="darter-native-", dir=f"{python.root}/tmp") as folder:
+        os.chmod(folder, 0o755)
+        library = native.library(language, folder)
+        with target(python, "native_chain.py", str(library)[len(python.root):], "releases", "spins") as program:
+            at_the_end(program, library, language)
+            found = recorded(folder, program.pid)
+    known = set(native.chain(language, False))
+    wanted = native.chain(language, False)[::-1]
+    chains = [([name for name in names if name in known], weight) for names, weight in found]
+    assert chains[0][0] == wanted, found[0]
+    assert sum(weight for names, weight in chains if names == wanted) > 1e6, found
+
+
+def test_a_recording_has_threads_without_python():
+    with tempfile.TemporaryDirectory(prefix="darter-native-") as folder:
+        with target(SYSTEM, "native_pool.py", native.pool(folder), 1, 2) as program:
+            found = recorded(folder, program.pid, "--idle")
+    times = {name: sum(weight for names, weight in found if name in names) for name in ("pool_compute", "pool_wait", "<module>")}
+    assert times["pool_compute"] > 1e6 and times["pool_wait"] > 2e6 and times["<module>"] > 1e6, (times, found)
+    assert not any("pool_compute" in names and "<module>" in names for names, _ in found)
+
+
+def test_native_frames_of_a_core_are_refused():
+    refused = darter("dump", "--native", "--core", "/nowhere", check=2).stderr
+    assert "--native is not possible with --core yet" in refused, refused
