@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,11 +31,27 @@ struct dt_modules {
 	struct dt_mem *live;
 	struct dt_tables *tables;
 	struct dt_symbols_cache *symbols;
-	int root;            /* the target's root directory, -1: not to be had */
-	struct module *list; /* by address */
+	int root;              /* the target's root directory, -1: not to be had */
+	char prefix[PATH_MAX]; /* of it as we see it, which paths in the map begin with; \"\": it is ours */
+	struct module *list;   /* by address */
 	size_t count;
 	uint32_t last_serial;
 };
+
+static void read_prefix(struct dt_modules *modules)
+{
+	ssize_t length = readlinkat(modules->proc->dir, "root", modules->prefix, sizeof(modules->prefix) - 1);
+
+	modules->prefix[length > 1 ? length : 0] = '\0';
+}
+
+/* As the target has it: of another root directory the map has paths as we see them. */
+static const char *own_path(const struct dt_modules *modules, const char *path)
+{
+	size_t length = strlen(modules->prefix);
+
+	return length && !strncmp(path, modules->prefix, length) && path[length] == '/' ? path + length : path;
+}
 
 struct dt_modules *dt_modules_new(const struct dt_proc *proc, struct dt_mem *live, struct dt_tables *tables,
 				  struct dt_symbols_cache *symbols)
@@ -45,6 +62,7 @@ struct dt_modules *dt_modules_new(const struct dt_proc *proc, struct dt_mem *liv
 		return NULL;
 	*modules = (struct dt_modules){.proc = proc, .live = live, .tables = tables, .symbols = symbols};
 	modules->root = openat(proc->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	read_prefix(modules);
 	return modules;
 }
 
@@ -72,19 +90,21 @@ void dt_modules_free(struct dt_modules *modules)
 	free(modules);
 }
 
-static bool is_same(const struct module *module, const struct dt_map *map)
+static bool is_same(const struct module *module, const struct dt_map *map, const char *path)
 {
 	return module->start == map->start && module->end == map->end && module->offset == map->offset &&
 	       module->inode == map->inode && module->dev_major == map->dev_major &&
-	       module->dev_minor == map->dev_minor && !strcmp(module->path, map->path);
+	       module->dev_minor == map->dev_minor && !strcmp(module->path, path);
 }
 
 /* What was known of it moves over from the old list, in which places rise as well. */
 static bool add(struct module *module, const struct dt_map *map, struct dt_modules *old, size_t *at)
 {
+	const char *path = own_path(old, map->path);
+
 	while (*at < old->count && old->list[*at].start < map->start)
 		++*at;
-	if (*at < old->count && is_same(&old->list[*at], map)) {
+	if (*at < old->count && is_same(&old->list[*at], map, path)) {
 		*module = old->list[*at];
 		old->list[*at] = (struct module){.start = map->start};
 		return true;
@@ -96,7 +116,7 @@ static bool add(struct module *module, const struct dt_map *map, struct dt_modul
 				  .dev_major = map->dev_major,
 				  .dev_minor = map->dev_minor,
 				  .serial = ++old->last_serial,
-				  .path = strdup(map->path)};
+				  .path = strdup(path)};
 	return module->path;
 }
 

@@ -17,8 +17,9 @@
 #define RING_BYTES  ((size_t)2 << 20)  /* some seconds at 1,000 samples a second */
 #define MOST_BYTES  ((size_t)64 << 20) /* for who has more frames than that, or while nobody collects */
 #define PERCH_REST  4                  /* times as long as a round in a perch took there is none */
-#define NEW_ROUNDS  10                 /* of a process that has just come */
-#define LONG_PART   8                  /* of the time from one look to the next: a look that takes long */
+#define NATIVE_REST 25 /* the same of how long threads stood in a round for copies of their C stacks, all together */
+#define NEW_ROUNDS  10 /* of a process that has just come */
+#define LONG_PART   8  /* of the time from one look to the next: a look that takes long */
 #define NS_PER_S    1000000000u
 #define LET_GO_NS   UINT64_C(20000000)
 #define SOON_NS     50000
@@ -84,6 +85,15 @@ static uint64_t kept_ns(const struct dt_watcher *w)
 	return DT_MIN(most, w->took_ns);
 }
 
+/* How long threads stood since this was last asked. */
+static uint64_t stood_since(struct dt_watcher *w)
+{
+	uint64_t before_ns = w->rested_ns;
+
+	w->rested_ns = dt_pause_sum().stood_ns;
+	return w->rested_ns - before_ns;
+}
+
 /* The next instant. Where a look takes a good part of the time between two, the target waits for as long, and is to
  * get on; so are all, where looks at many of them do. */
 static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
@@ -94,6 +104,8 @@ static uint64_t next_instant(struct dt_watcher *w, uint64_t due_ns)
 		rest_ns = dt_respite_after(&w->respite, w->options.rate, kept_ns(w), now);
 	if (w->seat.kind != DT_SEAT_BESIDE && w->took_ns * LONG_PART * w->options.rate > NS_PER_S)
 		rest_ns = DT_MAX(rest_ns, PERCH_REST * w->took_ns);
+	if (w->options.native)
+		rest_ns = NATIVE_REST * stood_since(w);
 	/* Behind the rest the next instant is as far as ever: at its end it would mostly be there already, and find
 	 * what comes so long after a look like this. */
 	dt_instants_put_off(&w->instants, rest_ns);

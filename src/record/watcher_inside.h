@@ -37,6 +37,7 @@ struct dt_watcher {
 	_Atomic uint64_t strays;
 	struct dt_seat seat;
 	struct dt_stop stop;
+	uint64_t rested_ns;  /* for what threads have stood until then there was a rest */
 	uint64_t charged_ns; /* of what threads have stood for us, this was charged to their processes */
 	struct dt_seating seating;
 	struct {
