@@ -10,6 +10,12 @@
 
 #include "base/util.h"
 
+/* Stays where it is when modules move. */
+struct image {
+	struct dt_cfi table;
+	struct dt_symbols symbols;
+};
+
 struct module {
 	uint64_t start, end, offset;
 	uint64_t inode;
@@ -20,10 +26,9 @@ struct module {
 	bool missing;
 	uint64_t bias;
 	const struct dt_cfi *table;
-	struct dt_cfi own; /* of an image in memory: the table is this one */
 	bool named;
 	const struct dt_symbols *symbols;
-	struct dt_symbols image_symbols;
+	struct image *image; /* of one that is read from memory: what table and symbols point to */
 };
 
 struct dt_modules {
@@ -68,8 +73,11 @@ struct dt_modules *dt_modules_new(const struct dt_proc *proc, struct dt_mem *liv
 
 static void release_module(struct module *module)
 {
-	dt_cfi_release(&module->own);
-	dt_symbols_release(&module->image_symbols);
+	if (module->image) {
+		dt_cfi_release(&module->image->table);
+		dt_symbols_release(&module->image->symbols);
+	}
+	free(module->image);
 	free(module->path);
 }
 
@@ -201,11 +209,12 @@ static void open_image(struct dt_modules *modules, struct module *module)
 
 	if (module->offset || dt_elf_open_image_at(dt_mem_read_from, &from, module->start, &elf) < 0)
 		return;
-	if (dt_elf_bias(elf, module->start, 0, &module->bias) == 0) {
-		if (dt_cfi_compile(elf, &module->own) == 0)
-			module->table = &module->own;
-		if (dt_symbols_read(elf, NULL, &module->image_symbols) == 0)
-			module->symbols = &module->image_symbols;
+	module->image = calloc(1, sizeof(*module->image));
+	if (module->image && dt_elf_bias(elf, module->start, 0, &module->bias) == 0) {
+		if (dt_cfi_compile(elf, &module->image->table) == 0)
+			module->table = &module->image->table;
+		if (dt_symbols_read(elf, NULL, &module->image->symbols) == 0)
+			module->symbols = &module->image->symbols;
 	}
 	dt_elf_free(elf);
 }

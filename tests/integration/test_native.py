@@ -206,6 +206,15 @@ def test_a_recording_has_threads_without_python():
     assert not any("pool_compute" in names and "<module>" in names for names, _ in found)
 
 
+def test_modules_are_read_again_while_it_is_recorded():
+    """The vDSO has no file: what is known of it is kept from one reading of the map to the next."""
+    with tempfile.TemporaryDirectory(prefix="darter-native-") as folder:
+        with target(SYSTEM, "phases.py", "plain", 1000, 0) as program:
+            file = Path(folder) / "a.darter"
+            darter("record", "-q", "--native", "-d", "3.5", "-o", file, program.pid, check=0, env={"MALLOC_PERTURB_": "165"})
+            assert "[vdso]" in darter("report", file, "-f", "folded", check=0).stdout
+
+
 def test_native_frames_of_a_core_are_refused():
     refused = darter("dump", "--native", "--core", "/nowhere", check=2).stderr
     assert "--native is not possible with --core yet" in refused, refused
