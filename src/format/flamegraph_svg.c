@@ -88,7 +88,7 @@ static struct dt_frame_words words_of(struct picture *p, const struct dt_node *n
 	if (node->kind == DT_NODE_FRAME) {
 		struct dt_frame_words words = dt_frame_words(p->view, node->id, &p->words);
 
-		words.name = dt_shown(words.name, DT_NAME_SHOWN, &p->words);
+		words.name = dt_shown(words.name[0] ? words.name : "?", DT_NAME_SHOWN, &p->words);
 		words.file = dt_shown(words.file, DT_PATH_SHOWN, &p->path);
 		words.short_file = dt_shown(words.short_file, DT_PATH_SHOWN, &p->short_path);
 		return words;
