@@ -11,7 +11,7 @@ import os
 import subprocess
 import tempfile
 
-from harness import BUILD, FULL, SHAPES, SOME_SHAPES, USABLE, alone, each, limit, record_figure, size, skip, target
+from harness import BUILD, FULL, SHAPES, SOME_SHAPES, USABLE, again, alone, each, limit, record_figure, size, skip, target
 from users import ordinary_user
 
 RECORDED = BUILD / "tests" / "hammer" / "recorded"
@@ -75,13 +75,16 @@ def test_no_recorded_stack_is_a_mixture(python):
 
 @alone
 @each(SHAPES)
+@again("what is seen of several interpreters that compute at once is a matter of chance")
 def test_no_stack_of_several_interpreters_is_a_mixture(python):
     if python.version < (3, 8):
         skip("Python code makes interpreters from 3.8 on")
     for variant in ["lent", "interpreters", "swapping"][:3 if python.version >= (3, 12) else 1]:
         with hammer(python, variant) as running:
             for options in (PERCH, PAUSE):
-                found = record(running, f"{python.label} {variant}", 1000, SECONDS, options)
+                # Beside, few stops are allowed in so short a time, and what they find is a matter of chance.
+                seconds = SECONDS if options == PERCH else max(SECONDS, 1.5)
+                found = record(running, f"{python.label} {variant}", 1000, seconds, options)
                 assert found["checked"] > 1, found
 
 
