@@ -231,7 +231,7 @@ static const struct dt_option table[] = {
     DT_OPTION_NATIVE(
 	"Record frames of C, C++, Rust and Cython, too, and threads that have no Python. all: those too that "
 	"only carry calls inside of the interpreter. leaf: only what the innermost Python function has "
-	"called. Whoever runs is stopped for each look, some 0.1 ms; who is in a system call is not."),
+	"called. Whoever runs is stopped for each look, some 0.2 ms; who is in a system call is not."),
     {.name = "pause",
      .kind = DT_VALUE_CHOICE,
      .value = "WHEN",

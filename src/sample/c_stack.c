@@ -182,7 +182,7 @@ int dt_c_stacks_take(const struct dt_proc *proc, struct dt_mem *live, const stru
 	return rc;
 }
 
-const struct dt_c_stack *dt_c_stacks_of(const struct dt_c_stacks *stacks, int tid)
+struct dt_c_stack *dt_c_stacks_of(const struct dt_c_stacks *stacks, int tid)
 {
 	size_t low = 0, high = stacks->count;
 

@@ -18,7 +18,8 @@
 
 struct dt_c_stack {
 	int tid;
-	bool seen; /* else it ran, and was not to be stopped, or did not keep still */
+	bool seen;   /* else it ran, and was not to be stopped, or did not keep still */
+	bool python; /* a thread of Python has it; for who puts both together */
 	struct dt_thread_call call;
 	struct dt_unwind_registers registers;
 	uint64_t address; /* of the copy */
@@ -38,6 +39,6 @@ int dt_c_stacks_take(const struct dt_proc *proc, struct dt_mem *live, const stru
 		     struct dt_arena *arena, struct dt_c_stacks *stacks);
 
 /* NULL: there is no such thread. */
-const struct dt_c_stack *dt_c_stacks_of(const struct dt_c_stacks *stacks, int tid);
+struct dt_c_stack *dt_c_stacks_of(const struct dt_c_stacks *stacks, int tid);
 
 #endif

@@ -233,14 +233,6 @@ static int add_one(struct dt_natives *natives, const struct dt_c_stack *stack, b
 	return build(natives, merged, count, &choice, arena, walk);
 }
 
-static bool is_listed(const struct dt_look *look, size_t count, int tid)
-{
-	for (size_t i = 0; i < count; i++)
-		if (look->threads[i].tid == tid)
-			return true;
-	return false;
-}
-
 /* Room for threads that Python does not know, behind the others. */
 static int make_room(struct dt_look *look, struct dt_arena *arena)
 {
@@ -262,14 +254,12 @@ static int make_room(struct dt_look *look, struct dt_arena *arena)
 
 static int add_foreign(struct dt_natives *natives, struct dt_look *look, struct dt_arena *arena)
 {
-	size_t known = look->thread_count;
-
 	for (size_t i = 0; i < look->c_stacks.count; i++) {
 		const struct dt_c_stack *stack = &look->c_stacks.list[i];
 		struct dt_walk_thread *walk = &look->walk.threads[look->thread_count];
 		struct dt_look_thread *thread = &look->threads[look->thread_count];
 
-		if (is_listed(look, known, stack->tid))
+		if (stack->python)
 			continue;
 		*walk = (struct dt_walk_thread){.address = FOREIGN | (uint64_t)stack->tid,
 						.native = (uint64_t)stack->tid};
@@ -299,11 +289,13 @@ int dt_natives_add(struct dt_natives *natives, struct dt_look *look, struct dt_a
 	rc = make_room(look, arena);
 	for (size_t i = 0; i < look->thread_count && rc == 0; i++) {
 		struct dt_look_thread *thread = &look->threads[i];
+		struct dt_c_stack *stack = dt_c_stacks_of(&look->c_stacks, thread->tid);
 
+		if (stack)
+			stack->python = true;
 		/* Of a stack with frames left out nobody knows where C frames belong. */
 		if (!thread->torn)
-			rc = add_one(natives, dt_c_stacks_of(&look->c_stacks, thread->tid), false, arena,
-				     &look->walk.threads[i], &thread->native_missing);
+			rc = add_one(natives, stack, false, arena, &look->walk.threads[i], &thread->native_missing);
 	}
 	return rc == 0 ? add_foreign(natives, look, arena) : rc;
 }
